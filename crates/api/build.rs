@@ -1,29 +1,36 @@
-//! Compiles proto/weft/v1 without protoc, and keeps the descriptors for reflection.
+//! Compiles the definitions below proto/weft without protoc, and keeps the descriptors for reflection.
 
 use std::error::Error;
 use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 12] = [
-    "types",
-    "fabric",
-    "route",
-    "port",
-    "sweep",
-    "config",
-    "watch",
-    "perf",
-    "emulator",
-    "manager",
-    "virtual_fabric",
-    "fabric_plan",
+const FILES: [&str; 19] = [
+    "v1/types",
+    "v1/fabric",
+    "v1/route",
+    "v1/port",
+    "v1/sweep",
+    "v1/config",
+    "v1/watch",
+    "v1/perf",
+    "v1/counters",
+    "emulator/v1/emulator",
+    "v1/manager",
+    "v1/virtual_fabric",
+    "v1/fabric_plan",
+    "v1/replacement",
+    "v1/health",
+    "v1/cable",
+    "v1/operation",
+    "v1/picture",
+    "v1/history",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = "../../proto";
-    println!("cargo::rerun-if-changed={root}");
-    let files = FILES.map(|name| format!("{root}/weft/v1/{name}.proto"));
+    println!("cargo::rerun-if-changed={root}/weft");
+    let files = FILES.map(|name| format!("{root}/weft/{name}.proto"));
     let descriptors = protox::compile(files, [root])?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;

@@ -1,4 +1,4 @@
-//! The gRPC API `weft.v1`: the code generated from `proto/weft/v1`, conversions between its
+//! The gRPC API `weft.v1`, and `weft.emulator.v1`: the code generated from `proto/weft`, conversions between its
 //! messages and the values of the other crates, and a client.
 //!
 //! No other crate depends on prost, but for tests. Messages are in [`v1`]; [`client::Client`] calls a daemon and
@@ -6,9 +6,17 @@
 
 pub mod client;
 mod convert;
+mod event_json;
+mod kinds;
 pub mod snapshot;
+pub mod time;
 
-pub use convert::{drain_message, drain_of, point_of, port_id, port_message, rule_name};
+pub use convert::{
+    WantedCounters, count_of, counter_name, counter_named, disabled_port, drain_message, drain_of,
+    has_errors, point_of, port_action, port_action_done, port_id, port_message, rate_of, rule_name,
+};
+pub use event_json::{event_json, event_of_json};
+pub use kinds::{event_kind, event_kinds, kind_of};
 
 /// Messages, clients and servers, generated.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::unwrap_used)]
@@ -16,11 +24,27 @@ pub mod v1 {
     tonic::include_proto!("weft.v1");
 }
 
-/// The descriptors of `proto/weft/v1`, for reflection.
+/// Messages, clients and servers of `weft.emulator.v1`, generated.
+#[allow(missing_docs, unreachable_pub, clippy::all, clippy::unwrap_used)]
+pub mod emulator_v1 {
+    tonic::include_proto!("weft.emulator.v1");
+}
+
+/// The descriptors of `proto/weft`, for reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
-/// Port that the daemon listens on where nothing else is said.
-pub const DEFAULT_PORT: u16 = 9313;
+/// Largest number of an instance on one host: opafm.xml has at most 8, counted from 0.
+pub const LAST_INSTANCE: u16 = 7;
+
+/// TCP port of the API of an instance where nothing else is said: 9313 for instance 0, 9323 for instance 1.
+pub const fn api_port(instance: u16) -> u16 {
+    9313 + 10 * instance
+}
+
+/// TCP port of the metrics of an instance where nothing else is said: 9315 for instance 0, 9325 for instance 1.
+pub const fn metrics_port(instance: u16) -> u16 {
+    9315 + 10 * instance
+}
 
 /// Largest message that either side accepts, bytes: a node of 255 ports has under 64 KiB, a
 /// table of all 16-bit LIDs 48 KiB.

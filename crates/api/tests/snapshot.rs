@@ -6,12 +6,18 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weft_api::snapshot::{Assembler, SnapshotError, parts};
 use weft_api::v1::GetSnapshotResponse;
+use weft_api::v1::SnapshotExtra;
 use weft_api::v1::get_snapshot_response::Part;
-use weft_fabric::enums::SmState;
+use weft_fabric::cables::Module;
+use weft_fabric::enums::{Mtu, SmState};
 use weft_fabric::{
-    FabricSpec, Guid, Lid, LinearTables, NodeId, PortGroupTables, PortNum, PortRef, SmRecord,
-    Snapshot, SwitchPortGroups,
+    Administration, CableMemories, DeviceGroup, FabricSpec, GroupMember, Guid, JoinState, Lacking,
+    Lid, LinearTables, MulticastGroup, MulticastTables, NodeId, NodeTables, PKey, PortGroupTables,
+    PortMask, PortNum, PortRef, PortTable, PortTables, PortTablesBuilder, Sl, SmRecord, Snapshot,
+    SwitchPortGroups, TableId, Topology,
 };
+use weft_wire::id::Gid;
+use weft_wire::sa::{DeviceGroupMemberRecord, QuarantinedNodeRecord, VfInfoRecord};
 
 fn snapshot(spec: &str) -> Arc<Snapshot> {
     let topology = spec.parse::<FabricSpec>().unwrap().generate().unwrap();
@@ -20,6 +26,12 @@ fn snapshot(spec: &str) -> Arc<Snapshot> {
     let groups = |n: usize| SwitchPortGroups {
         groups: vec![[PortNum(1), PortNum(n as u8 + 2)].into_iter().collect()],
         fdb: vec![0, 255, 0],
+    };
+    let mft = |n: usize| {
+        let ports = [PortNum(0), PortNum(200)].into_iter().collect();
+        let mut row = vec![PortMask::EMPTY; n + 5];
+        row[n] = ports;
+        Arc::from(row)
     };
     let port = PortRef {
         node: NodeId(0),
@@ -37,17 +49,110 @@ fn snapshot(spec: &str) -> Arc<Snapshot> {
     Arc::new(Snapshot {
         generation: 7,
         unix_time: 1_700_000_000,
-        topology: Arc::new(topology),
         linear: Arc::new(LinearTables::new((0..switches).map(row).collect())),
         groups: Arc::new(PortGroupTables {
             switches: (0..switches).map(|n| Arc::new(groups(n))).collect(),
         }),
-        multicast: Arc::default(),
-        port_tables: Arc::default(),
+        multicast: Arc::new(MulticastTables::new((0..switches).map(mft).collect())),
+        port_tables: Arc::new(port_tables(&topology)),
+        administration: Arc::new(administration()),
+        cables: Arc::new(cables()),
+        topology: Arc::new(topology),
         sms: vec![sm],
         ..Snapshot::default()
     })
 }
+
+fn port_tables(topology: &Topology) -> PortTables {
+    let mut builder = PortTablesBuilder::default();
+    for (id, node) in topology.nodes() {
+        let content = builder.content(&[id.0 as u8 / 3; 32]);
+        let mut ids = [TableId::UNKNOWN; weft_fabric::port_tables::PORT_TABLES];
+        ids[PortTable::ScToVlt as usize] = content;
+        let ports = vec![ids; node.ports().len()];
+        let first = node.first_port();
+        builder.node(NodeTables { first, ports });
+    }
+    builder.finish()
+}
+
+/// More than a part has; of one the monitors only, of one all.
+fn cables() -> CableMemories {
+    let mut cables = CableMemories::default();
+    for number in 0..3_000_u16 {
+        let port = (Guid(u64::from(number / 48)), PortNum((number % 48) as u8));
+        cables.insert(port, [number as u8; 128]);
+    }
+    let module = Module {
+        monitors: [7; 64],
+        thresholds: None,
+    };
+    cables.insert_module((Guid(9), PortNum(200)), module);
+    let thresholds = Some([9; 128]);
+    let module = Module {
+        thresholds,
+        ..module
+    };
+    cables.insert_module((Guid(9), PortNum(1)), module);
+    cables
+}
+
+/// With a group of more members than a part has.
+fn administration() -> Administration {
+    let gid = |interface| Gid {
+        prefix: 0xFE80 << 48,
+        interface: Guid(interface),
+    };
+    let member = |number| GroupMember {
+        port: gid(number),
+        joined: JoinState(number as u8 & 0xF),
+    };
+    let group = |number, members| MulticastGroup {
+        mgid: gid(number),
+        mlid: Lid(0xF000_3FFE),
+        pkey: PKey(0x8001),
+        q_key: 0xB1B,
+        mtu: Mtu::B2048,
+        rate: 16,
+        lifetime: 17,
+        sl: Sl(31),
+        hop_limit: 255,
+        flow_label: 0xF_FFFF,
+        t_class: 3,
+        permanent: number == 1,
+        members: (1..=members).map(member).collect(),
+    };
+    let device = |lid| DeviceGroupMemberRecord {
+        lid: Lid(lid),
+        ..DeviceGroupMemberRecord::default()
+    };
+    let devices = |name: &str, count| DeviceGroup {
+        name: name.to_owned(),
+        members: (1..=count).map(device).collect(),
+    };
+    Administration {
+        groups: Arc::new(vec![group(1, 0), group(2, 20_000), group(3, 1)]),
+        virtual_fabrics: vec![VfInfoRecord {
+            vf_index: 3,
+            ..VfInfoRecord::default()
+        }],
+        device_groups: Some(vec![devices("all", 9_000), devices("none", 0)]),
+        quarantined: Some(vec![QuarantinedNodeRecord {
+            trusted_lid: Lid(9),
+            quarantine_reasons: 0x4,
+            ..QuarantinedNodeRecord::default()
+        }]),
+    }
+}
+
+const EXTRAS: [SnapshotExtra; 6] = [
+    SnapshotExtra::MulticastTables,
+    SnapshotExtra::PortTables,
+    SnapshotExtra::Administration,
+    SnapshotExtra::DeviceGroups,
+    SnapshotExtra::QuarantinedNodes,
+    SnapshotExtra::Cables,
+];
 
 fn assemble(
     parts: impl IntoIterator<Item = GetSnapshotResponse>,
@@ -63,11 +168,16 @@ fn assemble(
 fn comes_back_as_it_was_but_for_the_key() {
     for spec in ["back-to-back", "fattree:64", "torus:3x3"] {
         let before = snapshot(spec);
-        let after = assemble(parts(before.clone())).unwrap();
+        let after = assemble(parts(before.clone(), &EXTRAS)).unwrap();
         assert_eq!((after.generation, after.unix_time), (7, 1_700_000_000));
         assert_eq!(after.topology, before.topology, "{spec}");
         assert_eq!(after.linear, before.linear, "{spec}");
         assert_eq!(after.groups, before.groups, "{spec}");
+        assert_eq!(after.multicast, before.multicast, "{spec}");
+        assert_eq!(after.port_tables, before.port_tables, "{spec}");
+        assert_eq!(after.administration, before.administration, "{spec}");
+        assert_eq!(after.cables, before.cables, "{spec}");
+        assert_eq!(after.lacking, Lacking::default(), "{spec}");
         assert_eq!(after.sms[0].sm_key, 0, "keys stay in the daemon");
         let sm = SmRecord {
             sm_key: before.sms[0].sm_key,
@@ -78,8 +188,62 @@ fn comes_back_as_it_was_but_for_the_key() {
 }
 
 #[test]
+fn what_is_not_asked_for_is_lacking() {
+    let after = assemble(parts(snapshot("one-switch:2"), &[])).unwrap();
+    let lacking = Lacking {
+        port_tables: true,
+        buffers: true,
+        administration: true,
+        cables: true,
+        ..Lacking::default()
+    };
+    assert_eq!(after.lacking, lacking);
+    assert!(after.port_tables.is_empty() && after.multicast.is_empty());
+    assert_eq!(after.administration, Arc::default());
+}
+
+#[test]
+fn extras_that_make_no_sense_are_refused() {
+    let all: Vec<_> = parts(snapshot("one-switch:2"), &EXTRAS).collect();
+    let change = |change: fn(&mut Part)| {
+        let mut parts = all.clone();
+        let every = parts.iter_mut().filter_map(|part| part.part.as_mut());
+        every.for_each(change);
+        assemble(parts).unwrap_err().to_string()
+    };
+    let size = change(|part| {
+        if let Part::Multicast(table) = part {
+            table.size = 1 << 30;
+        }
+    });
+    let expected = "the size of a multicast table is 1073741824, allowed: 0 to 16383";
+    assert_eq!(size, expected);
+    let content = change(|part| {
+        if let Part::PortTables(tables) = part {
+            tables.contents[4] = 9;
+        }
+    });
+    let expected = "a table of a port is 9, allowed: a content that has come";
+    assert_eq!(content, expected);
+    let monitors = change(|part| {
+        if let Part::Cables(part) = part {
+            part.cables[5].monitors = vec![1];
+        }
+    });
+    let expected = "the monitors of a cable has 1 bytes, expected 64";
+    assert_eq!(monitors, expected);
+    let mlid = change(|part| {
+        if let Part::Group(group) = part {
+            group.mlid = 0xC000;
+        }
+    });
+    let expected = "the LID of a multicast group is 49152, allowed: 0xF0000000 to 0xF0003FFE";
+    assert_eq!(mlid, expected);
+}
+
+#[test]
 fn parts_that_do_not_fit_are_refused() {
-    let all: Vec<_> = parts(snapshot("one-switch:2")).collect();
+    let all: Vec<_> = parts(snapshot("one-switch:2"), &[]).collect();
     let change = |index: usize, change: fn(&mut Part)| {
         let mut parts = all.clone();
         change(parts[index].part.as_mut().unwrap());
@@ -116,10 +280,10 @@ fn parts_that_do_not_fit_are_refused() {
 proptest! {
     #[test]
     fn no_order_and_no_loss_of_parts_panics(
-        order in prop::collection::vec(0usize..12, 0..40),
+        order in prop::collection::vec(0usize..20, 0..40),
         cut in 0usize..300,
     ) {
-        let all: Vec<_> = parts(snapshot("one-switch:3")).collect();
+        let all: Vec<_> = parts(snapshot("one-switch:3"), &EXTRAS).collect();
         let chosen = order.iter().map(|index| {
             let mut part = all[index % all.len()].clone();
             if let Some(Part::Node(node)) = &mut part.part {

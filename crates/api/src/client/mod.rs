@@ -7,17 +7,26 @@ use tonic::Status;
 use tonic::codegen::InterceptedService;
 use tonic::service::Interceptor;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 use weft_fabric::Snapshot;
 
 use crate::MAX_MESSAGE_LEN;
+use crate::emulator_v1::emulator_service_client::EmulatorServiceClient;
 use crate::snapshot::{Assembler, SnapshotError};
 use crate::v1;
+use crate::v1::cable_service_client::CableServiceClient;
 use crate::v1::config_service_client::ConfigServiceClient;
-use crate::v1::emulator_service_client::EmulatorServiceClient;
+use crate::v1::counter_service_client::CounterServiceClient;
+use crate::v1::fabric_health_service_client::FabricHealthServiceClient;
 use crate::v1::fabric_service_client::FabricServiceClient;
+use crate::v1::history_service_client::HistoryServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
+use crate::v1::operation_service_client::OperationServiceClient;
 use crate::v1::perf_service_client::PerfServiceClient;
+use crate::v1::picture_service_client::PictureServiceClient;
 use crate::v1::port_service_client::PortServiceClient;
+use crate::v1::replacement_service_client::ReplacementServiceClient;
 use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
 use crate::v1::virtual_fabric_service_client::VirtualFabricServiceClient;
@@ -105,6 +114,19 @@ impl Interceptor for Deadline {
 }
 
 impl Client {
+    /// Health of a service by `grpc.health.v1`: SERVING, NOT_SERVING, SERVICE_UNKNOWN or UNKNOWN; of the daemon as a
+    /// whole for an empty name.
+    ///
+    /// # Errors
+    /// The daemon's refusal, such as that it does not know the service.
+    pub async fn service_health(&self, service: &str) -> Result<&'static str, Status> {
+        let channel = InterceptedService::new(self.channel.clone(), self.deadline);
+        let service = service.to_owned();
+        let mut client = HealthClient::new(channel);
+        let checked = client.check(HealthCheckRequest { service }).await?;
+        Ok(checked.into_inner().status().as_str_name())
+    }
+
     /// Connects to `address`, `http://HOST:PORT`, or `https://HOST:PORT` with `tls`.
     ///
     /// # Errors
@@ -190,9 +212,39 @@ impl Client {
         PortServiceClient::new(self.calls())
     }
 
+    /// The service for cables.
+    pub fn cables(&self) -> CableServiceClient<Calls> {
+        CableServiceClient::new(self.calls())
+    }
+
+    /// Pictures of the fabric.
+    pub fn pictures(&self) -> PictureServiceClient<Calls> {
+        PictureServiceClient::new(self.calls())
+    }
+
+    /// The service for HFIs in the place of others.
+    pub fn replacements(&self) -> ReplacementServiceClient<Calls> {
+        ReplacementServiceClient::new(self.calls())
+    }
+
+    /// The service for the page of what is wrong.
+    pub fn health(&self) -> FabricHealthServiceClient<Calls> {
+        FabricHealthServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for counters and events of the past.
+    pub fn history(&self) -> HistoryServiceClient<Calls> {
+        HistoryServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
     /// The service for sweeps.
     pub fn sweeps(&self) -> SweepServiceClient<Calls> {
         SweepServiceClient::new(self.calls())
+    }
+
+    /// The service for operations.
+    pub fn operations(&self) -> OperationServiceClient<Calls> {
+        OperationServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for the configuration.
@@ -208,6 +260,11 @@ impl Client {
     /// The service for link loads.
     pub fn perf(&self) -> PerfServiceClient<Calls> {
         PerfServiceClient::new(self.calls())
+    }
+
+    /// The service for counters of ports.
+    pub fn counters(&self) -> CounterServiceClient<Calls> {
+        CounterServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service that controls the manager while it runs.
@@ -230,10 +287,21 @@ impl Client {
     /// # Errors
     /// [`ClientError::Refused`] or [`ClientError::Snapshot`].
     pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
-        let response = self
-            .fabric()
-            .get_snapshot(v1::GetSnapshotRequest {})
-            .await?;
+        self.snapshot_with(&[]).await
+    }
+
+    /// The whole fabric with extras. Those that an older daemon does not have are lacking, see
+    /// [`weft_fabric::Lacking`].
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] or [`ClientError::Snapshot`].
+    pub async fn snapshot_with(
+        &self,
+        extras: &[v1::SnapshotExtra],
+    ) -> Result<Snapshot, ClientError> {
+        let extras = extras.iter().map(|extra| i32::from(*extra)).collect();
+        let request = v1::GetSnapshotRequest { extras };
+        let response = self.fabric().get_snapshot(request).await?;
         let mut parts = response.into_inner();
         let mut assembler = Assembler::default();
         while let Some(part) = parts.next().await {

@@ -44,7 +44,7 @@ pub enum Obstacle {
     /// Some other program.
     #[error(
         "another program answers there, not the API of weftd; its metrics have a port of their own \
-         (9315), the API is at port 9313 unless --listen says otherwise"
+         (9315 for instance 0), the API is at port 9313 (9323 for instance 1) unless --listen says otherwise"
     )]
     NoApi,
     /// The daemon's certificate is of another authority.

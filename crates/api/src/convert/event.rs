@@ -1,8 +1,9 @@
 //! Events, without names: the publisher fills them in.
 
-use weft_manager::{Event, RefusedDevice, TopologyFault};
+use weft_manager::{Event, LinkErrors, RefusedDevice, Standing, TopologyFault};
 
 use super::port;
+use super::quarantine::{nanos, spared};
 use crate::v1::{self, watch_response::Content};
 
 impl From<Event> for Content {
@@ -50,6 +51,35 @@ impl From<Event> for Content {
                 let port = Some(port.into());
                 Self::RefusalOver(v1::RefusalOver { port })
             }
+            Event::ReplacementRecognised(offer) => Self::ReplacementRecognised(offer.into()),
+            Event::HfiReplaced(replaced) => Self::HfiReplaced(replaced.into()),
+            Event::ReplacementRemoved { old, new } => {
+                Self::ReplacementRemoved(v1::ReplacementRemoved {
+                    old_guid: old.0,
+                    new: Some(new.into()),
+                })
+            }
+            Event::LinkErrors(found) => {
+                let told = v1::LinkErrors::from(&found);
+                match found.standing {
+                    Standing::Isolated => Self::LinkIsolated(told),
+                    Standing::DryRun => Self::LinkIsolationDryRun(told),
+                    Standing::Spared(_) => Self::LinkSpared(told),
+                }
+            }
+            Event::LinkErrorsOver {
+                a,
+                b,
+                rule,
+                was_out,
+                why,
+            } => Self::LinkErrorsOver(v1::LinkErrorsOver {
+                a: Some(a.into()),
+                b: Some(b.into()),
+                rule: rule.to_string(),
+                was_isolated: was_out,
+                why: why.to_string(),
+            }),
             Event::TopologyFault(fault) => Self::TopologyFault(fault.into()),
             Event::TopologyFaultsUntold { count } => {
                 Self::TopologyFaultsUntold(v1::TopologyFaultsUntold { count })
@@ -70,6 +100,32 @@ impl From<Event> for Content {
                 port: Some(port.into()),
                 groups,
                 bounced,
+            }),
+            Event::LoopTestStarted {
+                fast,
+                packets,
+                length_max,
+            } => Self::LoopTestStarted(v1::LoopTestStarted {
+                fast,
+                packets,
+                length_max: u32::from(length_max),
+            }),
+            Event::LoopTestStopped => Self::LoopTestStopped(v1::LoopTestStopped {}),
+            Event::LoopsPlanned(loops) => Self::LoopsPlanned(v1::LoopsPlanned {
+                loops: loops.loops,
+                lids: loops.lids,
+                links: loops.links,
+                uncovered: loops.uncovered,
+                cut_short: loops.is_cut_short,
+            }),
+            Event::LoopPacketsInjected {
+                packets,
+                sent,
+                injected,
+            } => Self::LoopPacketsInjected(v1::LoopPacketsInjected {
+                packets,
+                sent,
+                injected,
             }),
             Event::SweepsPaused(pause) => Self::SweepsPaused(pause.into()),
             Event::SweepsResumed { why } => Self::SweepsResumed(v1::SweepsResumed { why }),
@@ -106,8 +162,31 @@ impl From<TopologyFault> for v1::TopologyFault {
         Self {
             what: fault.to_string(),
             quarantined: !fault.enforced.is_empty(),
+            rule: match fault.replaces {
+                Some(_) => v1::TopologyRule::Replaced.into(),
+                None => v1::TopologyRule::Unspecified.into(),
+            },
+            replaced_guid: fault.replaces.map_or(0, |old| old.0),
             trusted: fault.trusted.map(Into::into),
             found: Some(fault.found.into()),
+        }
+    }
+}
+
+impl From<&LinkErrors> for v1::LinkErrors {
+    fn from(found: &LinkErrors) -> Self {
+        let excess = &found.excess;
+        Self {
+            a: Some(found.a.clone().into()),
+            b: Some(found.b.clone().into()),
+            rule: excess.rule.to_string(),
+            what: excess.to_string(),
+            measured: excess.measured,
+            limit: excess.limit,
+            window_ns: nanos(excess.window),
+            hold_ns: nanos(found.hold),
+            offences: found.offences,
+            spared: spared(found.standing),
         }
     }
 }

@@ -1,12 +1,15 @@
 //! From the values of the other crates to messages, and back where a client needs it.
 
 mod config;
+mod counters;
 mod event;
 mod fabric;
 mod fabric_plan;
 mod perf;
 mod plan;
+mod port;
 mod quarantine;
+mod replacement;
 mod route;
 mod sweep;
 mod topology;
@@ -14,7 +17,9 @@ mod tree;
 mod virtual_fabric;
 
 pub use config::rule_name;
+pub use counters::{WantedCounters, count_of, counter_name, counter_named, has_errors, rate_of};
 pub use plan::{drain_message, drain_of};
+pub use port::{disabled_port, port_action, port_action_done};
 
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, PortNum, PortRef, Snapshot, Topology};

@@ -17,6 +17,7 @@ impl From<SweepReason> for v1::SweepReason {
             SweepReason::Election => Self::Election,
             SweepReason::OwnPort => Self::OwnPort,
             SweepReason::Unquarantine => Self::Unquarantine,
+            SweepReason::LinkErrors => Self::LinkErrors,
         }
     }
 }

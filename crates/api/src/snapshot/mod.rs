@@ -1,19 +1,27 @@
 //! A snapshot in parts, small enough for messages, and back.
 
-use std::collections::BTreeMap;
+mod administration;
+mod cables;
+mod tables;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thiserror::Error;
 use weft_fabric::enums::SmState;
 use weft_fabric::{
-    Guid, Lid, LinearTables, Node, NodeId, Port, PortGroupTables, PortMask, PortNum, PortRef,
-    SmRecord, Snapshot, SwitchIndex, SwitchPortGroups, Topology, TopologyBuilder, TopologyError,
+    CableMemories, Guid, Lacking, Lid, LinearTables, MulticastTables, Node, NodeId, Port,
+    PortGroupTables, PortMask, PortNum, PortRef, SmRecord, Snapshot, SwitchIndex, SwitchPortGroups,
+    Topology, TopologyBuilder, TopologyError,
 };
 use weft_wire::Layout;
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 use crate::convert::port_id;
-use crate::v1::{self, get_snapshot_response::Part};
+use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
+
+/// Parts that follow each other.
+type Parts = Box<dyn Iterator<Item = Part> + Send>;
 
 /// Links in one part.
 const LINKS_PER_PART: usize = 4096;
@@ -22,7 +30,7 @@ const LINKS_PER_PART: usize = 4096;
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// An attribute has the wrong length.
-    #[error("{what} of a node has {actual} bytes, expected {expected}")]
+    #[error("{what} has {actual} bytes, expected {expected}")]
     Length {
         /// Name of the attribute.
         what: &'static str,
@@ -48,17 +56,66 @@ pub enum SnapshotError {
     /// Nodes and links contradict each other.
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    /// A number beyond what it may be.
+    #[error("{what} is {value}, allowed: {allowed}")]
+    Range {
+        /// What it counts or names.
+        what: &'static str,
+        /// The number that came.
+        value: u32,
+        /// What may come.
+        allowed: &'static str,
+    },
     /// The first part is not the header, or none came.
     #[error("the snapshot does not begin with its header")]
     NoHeader,
 }
 
-/// Cuts a snapshot into parts: header, nodes, links, tables, groups, subnet managers.
-pub fn parts(snapshot: Arc<Snapshot>) -> impl Iterator<Item = v1::GetSnapshotResponse> + Send {
+/// Extras of a request, each once; those of a newer client are left out.
+pub fn extras(request: &v1::GetSnapshotRequest) -> Vec<SnapshotExtra> {
+    let asked: BTreeSet<i32> = request.extras.iter().copied().collect();
+    let known = asked
+        .into_iter()
+        .filter_map(|extra| SnapshotExtra::try_from(extra).ok());
+    known
+        .filter(|extra| *extra != SnapshotExtra::Unspecified)
+        .collect()
+}
+
+/// Cuts a snapshot into parts: header, nodes, links, tables, groups, subnet managers, extras.
+pub fn parts(
+    snapshot: Arc<Snapshot>,
+    extras: &[SnapshotExtra],
+) -> impl Iterator<Item = v1::GetSnapshotResponse> + Send + use<> {
+    let unknown = snapshot.lacking.administration;
+    let told = |extra: &&SnapshotExtra| match extra {
+        SnapshotExtra::Administration
+        | SnapshotExtra::DeviceGroups
+        | SnapshotExtra::QuarantinedNodes => !unknown,
+        SnapshotExtra::Cables => !snapshot.lacking.cables,
+        _ => true,
+    };
+    let extras: Vec<SnapshotExtra> = extras.iter().filter(told).copied().collect();
     let header = Part::Header(v1::SnapshotHeader {
         generation: snapshot.generation,
         unix_time: snapshot.unix_time,
+        extras: extras.iter().map(|extra| i32::from(*extra)).collect(),
     });
+    let extras: Vec<Parts> = extras
+        .iter()
+        .map(|extra| -> Parts {
+            let snapshot = snapshot.clone();
+            match extra {
+                SnapshotExtra::Unspecified => Box::new(std::iter::empty()),
+                SnapshotExtra::MulticastTables => Box::new(tables::multicast(snapshot)),
+                SnapshotExtra::PortTables => Box::new(tables::of_ports(snapshot)),
+                SnapshotExtra::Administration => Box::new(administration::parts(snapshot)),
+                SnapshotExtra::DeviceGroups => Box::new(administration::device_groups(snapshot)),
+                SnapshotExtra::QuarantinedNodes => Box::new(administration::quarantined(snapshot)),
+                SnapshotExtra::Cables => Box::new(cables::parts(snapshot)),
+            }
+        })
+        .collect();
     let topology = snapshot.topology.clone();
     let nodes = (0..topology.len() as u32).filter_map({
         let topology = topology.clone();
@@ -88,6 +145,7 @@ pub fn parts(snapshot: Arc<Snapshot>) -> impl Iterator<Item = v1::GetSnapshotRes
         .chain(tables)
         .chain(groups);
     all.chain(sms)
+        .chain(extras.into_iter().flatten())
         .map(|part| v1::GetSnapshotResponse { part: Some(part) })
 }
 
@@ -165,6 +223,10 @@ pub struct Assembler {
     linear: BTreeMap<NodeId, Arc<[u8]>>,
     groups: BTreeMap<NodeId, Arc<SwitchPortGroups>>,
     sms: Vec<SmRecord>,
+    multicast: BTreeMap<NodeId, Arc<[PortMask]>>,
+    port_tables: tables::PortTableParts,
+    administration: administration::AdministrationParts,
+    cables: CableMemories,
 }
 
 impl Assembler {
@@ -197,6 +259,23 @@ impl Assembler {
                 let sm = self.read_sm(sm)?;
                 self.sms.push(sm);
             }
+            Some(Part::Multicast(table)) => {
+                let id = self.node("a multicast table", table.switch_guid)?;
+                self.multicast.insert(id, tables::read_multicast(table)?);
+            }
+            Some(Part::Tables(tables)) => self.port_tables.contents(tables.contents)?,
+            Some(Part::PortTables(tables)) => {
+                let id = self.node("a port table", tables.node_guid)?;
+                self.port_tables.node(id, &tables)?;
+            }
+            Some(Part::Group(group)) => self.administration.group(group)?,
+            Some(Part::VirtualFabric(fabric)) => {
+                let record = read("VFInfo of a virtual fabric", &fabric.record)?;
+                self.administration.virtual_fabric(record);
+            }
+            Some(Part::DeviceGroup(group)) => self.administration.device_group(group)?,
+            Some(Part::Quarantined(nodes)) => self.administration.quarantined(&nodes)?,
+            Some(Part::Cables(part)) => cables::read(part, &mut self.cables)?,
             None => {}
         }
         Ok(())
@@ -218,7 +297,30 @@ impl Assembler {
             let tables = |id| self.groups.get(id).cloned().unwrap_or_default();
             groups.switches = switches.iter().map(tables).collect();
         }
+        let came = |extra: SnapshotExtra| header.extras.contains(&i32::from(extra));
+        let mut multicast = MulticastTables::default();
+        if came(SnapshotExtra::MulticastTables) {
+            let empty: Arc<[PortMask]> = Arc::from([]);
+            let row = |id| self.multicast.get(id).unwrap_or(&empty).clone();
+            multicast = MulticastTables::new(switches.iter().map(row).collect());
+        }
+        let lacking = Lacking {
+            routes: false,
+            port_tables: !came(SnapshotExtra::PortTables),
+            buffers: !came(SnapshotExtra::PortTables),
+            administration: !came(SnapshotExtra::Administration),
+            cables: !came(SnapshotExtra::Cables),
+        };
+        let administration = self.administration.finish(
+            came(SnapshotExtra::DeviceGroups),
+            came(SnapshotExtra::QuarantinedNodes),
+        );
         Ok(Snapshot {
+            multicast: Arc::new(multicast),
+            port_tables: Arc::new(self.port_tables.finish(topology.len())),
+            administration: Arc::new(administration),
+            cables: Arc::new(self.cables),
+            lacking,
             generation: header.generation,
             unix_time: header.unix_time,
             topology: Arc::new(topology),
@@ -268,16 +370,19 @@ fn read_groups(groups: v1::SnapshotPortGroups) -> SwitchPortGroups {
 }
 
 fn read_node(node: &v1::SnapshotNode) -> Result<Node, SnapshotError> {
-    let info: NodeInfo = read("NodeInfo", &node.node_info)?;
-    let description: NodeDescription = read("NodeDescription", &node.node_description)?;
+    let info: NodeInfo = read("NodeInfo of a node", &node.node_info)?;
+    let description: NodeDescription = read("NodeDescription of a node", &node.node_description)?;
     let switch = match node.switch_info.is_empty() {
         true => None,
-        false => Some(read::<SwitchInfo>("SwitchInfo", &node.switch_info)?),
+        false => Some(read::<SwitchInfo>(
+            "SwitchInfo of a node",
+            &node.switch_info,
+        )?),
     };
     let ports = node.port_infos.chunks(PortInfo::LEN);
     let ports = ports.map(|bytes| {
         Ok(Port {
-            info: read("PortInfo", bytes)?,
+            info: read("PortInfo of a node", bytes)?,
             peer: None,
         })
     });
