@@ -1,12 +1,18 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use crate::otlp::Endpoint;
+use clap::{Parser, ValueEnum, value_parser};
+use weft_api::{LAST_INSTANCE, api_port, metrics_port};
 use weft_fabric::Guid;
 use weft_fabric::generate::FABRICS;
+use weft_report::Point;
 use weft_transport::umad::PortSpec;
+
+use crate::history::HistoryArgs;
 
 const AFTER: &str = "\
 Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused; \
@@ -22,11 +28,19 @@ pub(crate) struct Args {
     /// fabric needs none.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Rules for links with errors: a file like config/link-rules.xml, read with the configuration and at each reload.
+    /// Without it no link is judged by its errors.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) link_rules: Option<PathBuf>,
     /// Instance (element Fm) of the configuration to run, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) instance: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u16).range(..=i64::from(LAST_INSTANCE)))]
+    pub(crate) instance: u16,
     #[arg(long, value_name = "FABRIC", conflicts_with = "connect", help = emulate())]
     pub(crate) emulate: Option<String>,
+    /// Where `weft-emulator ctl --connect` causes faults in the fabric of --emulate: unix:PATH, for its owner alone. By default
+    /// emulator.sock in the state directory, if there is one.
+    #[arg(long, value_name = "ADDRESS", requires = "emulate")]
+    pub(crate) control: Option<String>,
     /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) connect: Option<String>,
@@ -44,13 +58,27 @@ pub(crate) struct Args {
     /// /var/lib/weft; an emulated fabric keeps none by default.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Address of the API; port 0 chooses a free one. An address other than loopback needs --tls-cert,
-    /// --tls-key and --tls-client-ca.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], weft_api::DEFAULT_PORT)))]
-    pub(crate) listen: SocketAddr,
-    /// Address of the metrics for Prometheus, without encryption.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9315")]
-    pub(crate) metrics: SocketAddr,
+    /// Days for which nodes and links that are gone are remembered and missed by `weft health`: 1 to 3650.
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = value_parser!(u32).range(1..=3650))]
+    remember: u32,
+    #[command(flatten)]
+    pub(crate) history: HistoryArgs,
+    /// Address of the API, by default 127.0.0.1 with port 9313 for instance 0, 9323 for instance 1 and so on; port 0
+    /// chooses a free one. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Address of the metrics for Prometheus, without encryption, by default 127.0.0.1 with port 9315 for instance 0, 9325
+    /// for instance 1 and so on.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Give these ports metrics of their own, up to 1024 ports: a point such as 'node:edge1:port:3', 'nodepat:core*' or
+    /// rate:100g. May be given several times.
+    #[arg(long, value_name = "POINT", value_parser = parse_point)]
+    pub(crate) port_metrics: Vec<Point>,
+    /// Send spans of sweeps and requests to the OpenTelemetry collector (OTLP over gRPC) at this address of this host, such
+    /// as http://127.0.0.1:4317.
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    pub(crate) otlp_endpoint: Option<Endpoint>,
     /// Write the addresses to this file once the daemon listens: one line `NAME URL` each.
     #[arg(long, value_name = "FILE")]
     pub(crate) address_file: Option<PathBuf>,
@@ -79,6 +107,25 @@ pub(crate) struct Args {
     pub(crate) once: bool,
 }
 
+impl Args {
+    /// Address of the API.
+    pub(crate) fn listen(&self) -> SocketAddr {
+        let stock = api_port(self.instance);
+        self.listen.unwrap_or((Ipv4Addr::LOCALHOST, stock).into())
+    }
+
+    /// Time for which what is gone is remembered.
+    pub(crate) fn remember(&self) -> Duration {
+        Duration::from_secs(86_400 * u64::from(self.remember))
+    }
+
+    /// Address of the metrics.
+    pub(crate) fn metrics(&self) -> SocketAddr {
+        let stock = metrics_port(self.instance);
+        self.metrics.unwrap_or((Ipv4Addr::LOCALHOST, stock).into())
+    }
+}
+
 fn emulate() -> String {
     format!("Run this fabric in the same process: {FABRICS}")
 }
@@ -90,6 +137,11 @@ pub(crate) enum LogFormat {
     Human,
     Json,
     Journald,
+}
+
+fn parse_point(text: &str) -> Result<Point, String> {
+    let read = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
+    Point::parse(text, &read).map_err(|error| error.to_string())
 }
 
 fn parse_guid(text: &str) -> Result<Guid, String> {

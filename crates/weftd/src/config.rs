@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tracing::warn;
+use weft_config::link_rules::LinkRules;
 use weft_config::{Checked, Finding, Rule, Severity, check};
 use weft_fabric::Guid;
 use weft_fabric::import::TOPOLOGY_FILE_MAX;
@@ -17,6 +19,7 @@ use crate::args::Args;
 use crate::error::DaemonError;
 use crate::event_hub::InForce;
 use crate::keys;
+use crate::link_rules::LinkRulesFile;
 use crate::logging::LogSettings;
 use crate::query_thread::QuerySettings;
 
@@ -30,6 +33,7 @@ const LOGGED_MAX: usize = 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     file: Option<PathBuf>,
+    link_rules: LinkRulesFile,
     instance: usize,
 }
 
@@ -104,7 +108,8 @@ impl Source {
         }
         Ok(Self {
             file,
-            instance: args.instance,
+            link_rules: LinkRulesFile(args.link_rules.clone()),
+            instance: args.instance.into(),
         })
     }
 
@@ -121,49 +126,55 @@ impl Source {
     /// Reads and checks it.
     pub(crate) fn load(&self) -> Result<Loaded, DaemonError> {
         let Some(file) = &self.file else {
-            return Ok(Loaded {
-                findings: Vec::new(),
-                usable: Ok(built_in()),
-            });
+            let (usable, findings) = self.link_rules.apply(built_in);
+            return Ok(Loaded { findings, usable });
         };
         let bytes = std::fs::read(file).map_err(|source| DaemonError::ConfigFile {
             file: file.clone(),
             source,
         })?;
         let checked = check(bytes, &file.to_string_lossy());
-        let usable = self.usable(&checked);
-        Ok(Loaded {
-            findings: checked.findings,
-            usable,
-        })
+        Ok(self.loaded(checked))
     }
 
-    /// Checks a text in place of the file.
-    pub(crate) fn check(&self, text: String) -> Loaded {
+    /// Checks a text in place of the file, with the rules for links that are in force: their file is read at the start
+    /// and at a reload only.
+    pub(crate) fn check(&self, text: String, rules: LinkRules) -> Loaded {
         let checked = check(text, "text");
-        let usable = self.usable(&checked);
+        let usable = self.usable(&checked, rules);
         Loaded {
             findings: checked.findings,
             usable,
         }
     }
 
+    fn loaded(&self, checked: Checked) -> Loaded {
+        let (usable, more) = self.link_rules.apply(|rules| self.usable(&checked, rules));
+        let mut findings = checked.findings;
+        findings.extend(more);
+        Loaded { findings, usable }
+    }
+
     /// Checks a stored configuration text, empty for the built-in defaults; `None` if this program
     /// cannot use it.
     pub(crate) fn check_or_built_in(&self, text: &str) -> Option<Usable> {
         match text {
-            "" => Some(built_in()),
-            text => self.check(text.to_owned()).usable.ok(),
+            "" => self.link_rules.apply(built_in).0.ok(),
+            text => self.loaded(check(text, "text")).usable.ok(),
         }
     }
 
     /// The first instance of this file.
     #[cfg(test)]
     pub(crate) fn of_tests(file: Option<PathBuf>) -> Self {
-        Self { file, instance: 0 }
+        Self {
+            file,
+            link_rules: LinkRulesFile(None),
+            instance: 0,
+        }
     }
 
-    fn usable(&self, checked: &Checked) -> Result<Usable, Unusable> {
+    fn usable(&self, checked: &Checked, rules: LinkRules) -> Result<Usable, Unusable> {
         let Some(config) = &checked.config else {
             return Err(Unusable::Refused(refusal(checked)));
         };
@@ -175,7 +186,8 @@ impl Source {
             ))
         })?;
         check_started(instance, self.instance)?;
-        let all = settings(instance).map_err(|error| Unusable::Refused(error.to_string()))?;
+        let all = settings(instance, rules);
+        let all = all.map_err(|error| Unusable::Refused(error.to_string()))?;
         let (settings, queries) = split(all);
         let text = config.effective_xml();
         let in_force = InForce {
@@ -194,9 +206,13 @@ impl Source {
     }
 }
 
-/// Settings of an instance, with the topology file that it names.
-fn settings(instance: &weft_config::Instance) -> Result<ManagerSettings, SettingsError> {
+/// Settings of an instance, with the topology file that it names, and rules for links with errors.
+fn settings(
+    instance: &weft_config::Instance,
+    rules: LinkRules,
+) -> Result<ManagerSettings, SettingsError> {
     let mut all = ManagerSettings::from_config(instance)?;
+    all.apply_link_rules(rules)?;
     all.read_topology(instance, |file| {
         read_at_most(Path::new(file), TOPOLOGY_FILE_MAX)
     })?;
@@ -204,7 +220,7 @@ fn settings(instance: &weft_config::Instance) -> Result<ManagerSettings, Setting
 }
 
 /// The bytes of a file that is no longer than `most` bytes; otherwise why not, in words.
-fn read_at_most(file: &Path, most: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn read_at_most(file: &Path, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let opened = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
     opened.map_err(|error| error.to_string())?;
@@ -268,6 +284,10 @@ fn split(all: ManagerSettings) -> (Settings, QuerySettings) {
         congestion,
     } = all;
     let queries = QuerySettings {
+        link_rules: sm.links.errors,
+        intended: sm.topology.as_ref().map(|file| Arc::clone(&file.intended)),
+        sweep_interval: sm.sweeps.interval,
+        subnet_prefix: sm.subnet_prefix,
         sa,
         pm,
         cables,
@@ -288,26 +308,36 @@ fn port_of(shared: &weft_config::Shared) -> PortSpec {
 }
 
 /// The configuration without a file: the defaults of every element.
-fn built_in() -> Usable {
+fn built_in(rules: LinkRules) -> Result<Usable, Unusable> {
     let in_force = InForce {
         effective: String::new(),
         instance: "built-in defaults".to_owned(),
     };
-    let (settings, queries) = split(ManagerSettings::default());
-    Usable {
+    let mut all = ManagerSettings::default();
+    let applied = all.apply_link_rules(rules);
+    applied.map_err(|error| Unusable::Refused(error.to_string()))?;
+    let (settings, queries) = split(all);
+    Ok(Usable {
         settings,
         queries,
         in_force,
         text: String::new(),
         port: PortSpec::Number { hfi: 1, port: 1 },
         log: LogSettings::default(),
-    }
+    })
 }
 
-/// The first errors, one per line, and the number of further ones.
 fn refusal(checked: &Checked) -> String {
-    let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
-    let mut lines = vec![format!("the configuration has {} errors", errors.len())];
+    refused("the configuration", checked.errors())
+}
+
+/// The first errors of a file, one per line, and the number of further ones.
+pub(crate) fn refused<'a>(what: &str, errors: impl Iterator<Item = &'a Finding>) -> String {
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    let mut lines = vec![match errors.len() {
+        1 => format!("{what} has an error"),
+        count => format!("{what} has {count} errors"),
+    }];
     lines.extend(errors.iter().take(LOGGED_MAX).cloned());
     if errors.len() > LOGGED_MAX {
         let rest = errors.len() - LOGGED_MAX;

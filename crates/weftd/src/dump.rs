@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{PortRef, Snapshot};
-use weft_manager::BarredPort;
+use weft_manager::sm::replacements::Replacement;
+use weft_manager::{BarredPort, Standing};
 
 use crate::control::{Control, Refusal};
 use crate::counters::Scope;
 use crate::event_hub::{EventHub, unix_time_ns};
-use crate::request::{Request, ask};
+use crate::request::{Replacing, Request, ask};
 
 /// Most nodes of a dump.
 const NODES_MAX: usize = 65_536;
@@ -35,10 +36,14 @@ pub(crate) struct Sources<'a> {
 pub(crate) async fn dump(sources: Sources<'_>) -> Result<Vec<u8>, Refusal> {
     let quarantine = told(sources.engine, Request::Quarantine).await?;
     let drains = told(sources.engine, Request::Drains).await?;
+    let list = |told| Request::Replacing(Replacing::List(told));
+    let (offers, replacements) = told(sources.engine, list).await?;
     let mut document = daemon(&sources);
     let parts = [
         ("quarantine", quarantine.iter().map(barred).collect()),
         ("drains", json!(drains)),
+        ("replacement_offers", json!(offers)),
+        ("replacements", replacements.iter().map(replaced).collect()),
         ("sweeps", sweeps(sources.hub)),
         ("events", events(sources.hub)),
         ("fabric", fabric(&sources.hub.snapshot())),
@@ -93,6 +98,18 @@ fn barred(port: &BarredPort) -> Value {
         "since_ns": port.since.as_nanos() as u64,
         "left_ns": port.left.map(|left| left.as_nanos() as u64),
         "comment": port.comment,
+        "in_use": port.errors.as_ref().map(|errors| errors.standing != Standing::Isolated),
+    })
+}
+
+fn replaced(one: &Replacement) -> Value {
+    json!({
+        "old": one.old.to_string(),
+        "new": one.new.to_string(),
+        "name": one.new_name,
+        "since_ns": one.since.as_nanos() as u64,
+        "reason": one.reason,
+        "old_is_back": one.old_is_back,
     })
 }
 

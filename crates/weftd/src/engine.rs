@@ -10,16 +10,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{self, MissedTickBehavior};
 use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
-use weft_fabric::{Snapshot, Tick};
+use weft_fabric::{Guid, PortNum, Snapshot, Tick};
+use weft_manager::link_errors::LinkExcess;
 use weft_manager::{
-    Command, CommandError, Event, Input, Manager, MulticastLid, MulticastStorm, Output, Reply,
-    SweepPhase,
+    Command, CommandError, Event, Input, Manager, MulticastLid, MulticastStorm, Output, PortOrder,
+    Reply, SweepPhase,
 };
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
 
 use crate::attachment::Detached;
-use crate::control::PortOrder;
 use crate::error::DaemonError;
 use crate::event::DaemonEvent;
 use crate::event_hub::{EventHub, unix_time_ns};
@@ -27,7 +27,7 @@ use crate::fabric::Source;
 use crate::mad_dispatch::{Line, MadDispatch};
 use crate::metrics::Metrics;
 use crate::planner::Plans;
-use crate::request::{Adopted, Kept, Request};
+use crate::request::{Adopted, HealthState, Kept, MayChange, Replacing, Request};
 use crate::store::Latest;
 
 /// Interval at which the thread publishes its counters.
@@ -87,6 +87,8 @@ pub(crate) struct ToQueries {
     pub(crate) multicast: watch::Receiver<Option<Memberships>>,
     /// Ports that end multicast groups too often.
     pub(crate) storms: mpsc::Receiver<MulticastStorm>,
+    /// The links that break a rule for links with errors, by each reading of the counters.
+    pub(crate) errors: mpsc::Receiver<Vec<LinkExcess>>,
     /// Registrations were lost; sent before the snapshot of the sweep that found it.
     pub(crate) lost: watch::Sender<Lost>,
 }
@@ -216,6 +218,7 @@ impl Engine {
                 Some(request) = requests.recv() => self.request(request),
                 Ok(()) = self.queries.multicast.changed() => self.multicast_told(),
                 Some(storm) = self.queries.storms.recv() => self.handle(Input::MulticastStorm(storm)),
+                Some(all) = self.queries.errors.recv() => self.handle(Input::LinkErrors(all)),
                 () = time::sleep(pause), if room => {
                     self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);
@@ -307,6 +310,29 @@ impl Engine {
         match request {
             Request::Sweep(told) => self.sweep(told),
             Request::Port { order, done } => self.port(order, done),
+            Request::MayChange {
+                ends,
+                action,
+                force,
+                told,
+            } => {
+                if !told.is_closed() {
+                    let may = self.manager.may_change(&ends, action, force);
+                    let hops = |end: &(Guid, PortNum)| self.manager.hops_to(end.0);
+                    let each = |results: Vec<_>| {
+                        let results = results.into_iter().zip(&ends);
+                        let each = results.map(|(result, end)| {
+                            let hops = hops(end);
+                            MayChange { result, hops }
+                        });
+                        each.collect()
+                    };
+                    let _ = told.send(may.map(each));
+                }
+            }
+            Request::DisabledPorts(told) => {
+                let _ = told.send(self.manager.disabled_ports());
+            }
             Request::Reconfigure { settings, done } => {
                 let before = self.manager.arrangement();
                 self.manager.reconfigure(self.now(), *settings);
@@ -336,6 +362,15 @@ impl Engine {
             Request::Drains(told) => {
                 let _ = told.send(self.manager.arrangement().drains);
             }
+            Request::Health(told) => {
+                if !told.is_closed() {
+                    let _ = told.send(Box::new(HealthState {
+                        barred: self.manager.quarantine(self.now()),
+                        drains: self.manager.arrangement().drains,
+                        silent: self.manager.silent(),
+                    }));
+                }
+            }
             Request::Quarantine(told) => {
                 let _ = told.send(self.manager.quarantine(self.now()));
             }
@@ -352,6 +387,17 @@ impl Engine {
                     let state = self.persist.borrow().number;
                     let _ = done.send(put.map(|()| Kept { sweep, state }));
                 }
+            }
+            Request::Replacing(request) => self.replacing(request),
+            Request::LoopTest { order, done } => {
+                if !done.is_closed() {
+                    let ordered = self.manager.order_loop_test(self.now(), order);
+                    self.changed_at_once();
+                    let _ = done.send(ordered);
+                }
+            }
+            Request::LoopTestStatus(told) => {
+                let _ = told.send(Box::new(self.manager.loop_test()));
             }
             Request::Pause { time, done } => {
                 let paused = self.manager.pause_sweeps(self.now(), time);
@@ -381,6 +427,34 @@ impl Engine {
         }
     }
 
+    /// Executes a request about HFIs in the place of others.
+    fn replacing(&mut self, request: Replacing) {
+        let sweep = self.last_sweep + 1;
+        match request {
+            Replacing::List(told) => {
+                let offers = self.manager.replacement_offers();
+                // The requester may have gone.
+                let _ = told.send((offers, self.manager.replacements(self.now())));
+            }
+            Replacing::Replace { done, .. } if done.is_closed() => {}
+            Replacing::Replace { order, done } => {
+                let is_change = !order.validate_only;
+                let replaced = self.manager.replace(self.now(), order);
+                self.drain();
+                let state = self.persist.borrow().number;
+                let kept = is_change.then_some(Kept { sweep, state });
+                let _ = done.send(replaced.map(|replaced| (replaced, kept)));
+            }
+            Replacing::End { done, .. } if done.is_closed() => {}
+            Replacing::End { guid, done } => {
+                let ended = self.manager.end_replacement(self.now(), guid);
+                self.drain();
+                let state = self.persist.borrow().number;
+                let _ = done.send(ended.map(|old| (old, Kept { sweep, state })));
+            }
+        }
+    }
+
     /// Takes the outputs, and publishes the status, so that who asked finds it as it is now.
     fn changed_at_once(&mut self) {
         self.drain();
@@ -401,19 +475,13 @@ impl Engine {
     }
 
     fn port(&mut self, order: PortOrder, done: oneshot::Sender<Result<u64, CommandError>>) {
-        let PortOrder {
-            node, port, action, ..
-        } = order;
         if done.is_closed() {
             return;
         }
         if !self.hub.attachment().attached {
             let _ = done.send(Err(CommandError::Detached { begun: false }));
-        } else if order.validate_only {
-            let may = self.manager.may_change(node, port, action);
-            let _ = done.send(may.map(|()| 0));
         } else {
-            self.command(Command::Port { node, port, action }, Some(done));
+            self.command(Command::Port(order), Some(done));
         }
     }
 

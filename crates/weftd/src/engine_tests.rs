@@ -9,7 +9,10 @@ use weft_wire::smp::{DirectedRoute, Smp};
 
 use super::*;
 use crate::event_hub::InForce;
+use crate::health::Health;
+use crate::otlp::Tracer;
 use crate::planner::planner;
+use crate::port_counters::PortSeries;
 use crate::port_metrics::IMAGES_MAX;
 use crate::query_thread::{QuerySettings, feeds};
 use crate::store::Saved;
@@ -28,9 +31,19 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let hub = Arc::new(EventHub::new(InForce::default()));
     let (images, _images) = mpsc::channel(IMAGES_MAX);
     let settings = watch::Sender::new(QuerySettings::default());
-    let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images);
+    let (cables, _memories) = watch::channel(Arc::default());
+    let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images, cables);
     let saved = watch::channel(Saved::everything()).1;
-    let metrics = Arc::new(Metrics::new(hub.clone(), Arc::default(), saved));
+    let series = PortSeries::new(Vec::new(), Arc::default());
+    let metrics = Arc::new(Metrics::new(
+        hub.clone(),
+        Arc::default(),
+        series,
+        saved,
+        Health::without_pages(),
+        Tracer::default(),
+        None,
+    ));
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Manager::new(Settings::default(), None);
     let persist = watch::Sender::default();

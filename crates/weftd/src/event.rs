@@ -2,12 +2,14 @@
 
 use weft_api::port_message;
 use weft_api::v1::{self, watch_response::Content};
-use weft_fabric::{Guid, Lid, PortNum};
+use weft_fabric::{Guid, Lid};
+use weft_health::Color;
 use weft_manager::pm::PortName;
-use weft_manager::{Event, PortAction};
+use weft_manager::{Event, PortOrder};
 use weft_wire::pm::PortErrorInfo;
 
 use crate::attachment::Attachment;
+use crate::grpc::color;
 use crate::names::Names;
 
 /// Something that happened.
@@ -27,19 +29,29 @@ pub(crate) enum DaemonEvent {
     /// The fabric was lost, or is back.
     Attachment(Attachment),
     /// A client has changed a port, and its device has confirmed it.
-    Port {
-        node: Guid,
-        port: PortNum,
-        action: PortAction,
-    },
+    Port(Box<PortOrder>),
     /// A plan is carried out by this sweep.
     Plan { id: u64, what: String, sweep: u64 },
     /// A plan is undone by this sweep.
     PlanUndone { what: String, sweep: u64 },
+    /// An operation has begun or is in another state.
+    Operation(Box<v1::Operation>),
+    /// A step of an operation's sweep is over.
+    OperationProgress(v1::OperationProgress),
     /// A category of trouble went over its threshold.
     Threshold(Box<Threshold>),
     /// Traps of a source that were no events; LID 0 for those of many.
     TrapsSuppressed { lid: Lid, count: u64 },
+    /// Counters and events cannot be kept.
+    HistoryUnwritten { why: String },
+    /// They are kept again, after this many seconds.
+    HistoryWritten { seconds: u64 },
+    /// The page of what is wrong has another colour.
+    Health {
+        before: Color,
+        now: Color,
+        reason: String,
+    },
 }
 
 /// A port whose trouble went over a threshold.
@@ -68,15 +80,9 @@ impl DaemonEvent {
                 attached: now.attached,
                 since_unix_time_ns: now.since_unix_ns,
             }),
-            Self::Port { node, port, action } => Content::PortChanged(v1::PortChanged {
-                port: Some(port_message(*node, *port)),
-                node_name: names.of(*node),
-                action: match action {
-                    PortAction::Disable => v1::PortAction::Disable,
-                    PortAction::Enable => v1::PortAction::Enable,
-                    PortAction::Bounce => v1::PortAction::Bounce,
-                }
-                .into(),
+            Self::Port(order) => Content::PortChanged(v1::PortChanged {
+                node_name: names.of(order.node),
+                ..(**order).clone().into()
             }),
             Self::Plan { id, what, sweep } => Content::PlanInForce(v1::PlanInForce {
                 plan_id: *id,
@@ -87,7 +93,24 @@ impl DaemonEvent {
                 what: what.clone(),
                 sweep: *sweep,
             }),
+            Self::Operation(operation) => Content::OperationChanged((**operation).clone()),
+            Self::OperationProgress(progress) => Content::OperationProgress(progress.clone()),
             Self::Threshold(threshold) => Content::ThresholdExceeded(threshold.message()),
+            Self::HistoryUnwritten { why } => {
+                Content::HistoryUnwritten(v1::HistoryUnwritten { why: why.clone() })
+            }
+            Self::HistoryWritten { seconds } => {
+                Content::HistoryWritten(v1::HistoryWritten { seconds: *seconds })
+            }
+            Self::Health {
+                before,
+                now,
+                reason,
+            } => Content::HealthChanged(v1::HealthChanged {
+                before: color(*before).into(),
+                now: color(*now).into(),
+                reason: reason.clone(),
+            }),
             Self::TrapsSuppressed { lid, count } => {
                 let (node_guid, node_name) = names.of_lid(*lid);
                 Content::TrapsSuppressed(v1::TrapsSuppressed {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use weft_api::v1::watch_response::Content;
-use weft_fabric::{Guid, Snapshot};
+use weft_fabric::{Guid, MulticastGroup, Snapshot};
 use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 
@@ -148,6 +148,7 @@ pub(crate) struct EventHub {
     /// Identifies this run, so that tokens of another run are recognised.
     pub(crate) run: u64,
     snapshot: watch::Sender<Arc<Snapshot>>,
+    multicast_groups: watch::Sender<Arc<Vec<MulticastGroup>>>,
     mask: Mutex<KeyMask>,
     event_log: Mutex<EventLog>,
     status: watch::Sender<Arc<Status>>,
@@ -167,6 +168,7 @@ impl EventHub {
         Self {
             run: unix_time_ns(),
             snapshot: watch::Sender::new(Arc::default()),
+            multicast_groups: watch::Sender::new(Arc::default()),
             mask: Mutex::default(),
             event_log: Mutex::default(),
             status: watch::Sender::new(Arc::default()),
@@ -183,6 +185,15 @@ impl EventHub {
     /// The fabric now, without keys.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.borrow().clone()
+    }
+
+    /// The multicast groups with their members, by GID.
+    pub(crate) fn multicast_groups(&self) -> Arc<Vec<MulticastGroup>> {
+        self.multicast_groups.borrow().clone()
+    }
+
+    pub(crate) fn set_multicast_groups(&self, groups: Arc<Vec<MulticastGroup>>) {
+        self.multicast_groups.send_replace(groups);
     }
 
     /// The manager's counters, at most a second old.

@@ -1,14 +1,17 @@
 //! The fabric that the manager runs: at an HFI of this machine, emulated in this process, or behind
 //! a socket.
 
+use std::path::Path;
 use std::time::Duration;
 
+use tracing::{info, warn};
 use weft_emulator::Options;
 use weft_emulator::control::Controller;
 use weft_emulator::host::{HostHandle, spawn};
+use weft_emulator::server::Server;
 use weft_fabric::{FabricSpec, Guid, PortNum, Topology, powered_on};
 use weft_transport::umad::{self, PortSpec};
-use weft_transport::{Address, Attach, Connection};
+use weft_transport::{Address, AddressError, Attach, Connection};
 use weft_wire::header::class;
 
 use crate::args::Args;
@@ -122,6 +125,46 @@ impl Source {
         }
     }
 
+    /// The socket at which the emulated fabric of this process takes changes: the one that is asked for, else one in the
+    /// state directory, which is only missed in the log where it cannot be opened.
+    pub(crate) async fn listen(
+        &self,
+        asked: Option<&str>,
+        state: Option<&Path>,
+    ) -> Result<Option<ControlSocket>, DaemonError> {
+        let Self::Emulated { host, .. } = self else {
+            return Ok(None);
+        };
+        let refuse = |why: String| DaemonError::Fabric(format!("--control: {why}"));
+        let address = match (asked, state) {
+            (Some(text), _) => text
+                .parse()
+                .map_err(|error: AddressError| refuse(error.to_string()))?,
+            (None, Some(dir)) => Address::Unix(dir.join("emulator.sock")),
+            (None, None) => return Ok(None),
+        };
+        if matches!(address, Address::Tcp { .. }) {
+            return Err(refuse(format!("{address} is no path, allowed: unix:PATH")));
+        }
+        match Server::listen(&address, false).await {
+            Ok(server) => {
+                info!(
+                    event = "emulator_control",
+                    address = %server.address(),
+                    "faults by hand: weft-emulator ctl --connect {}",
+                    server.address()
+                );
+                let host = host.clone();
+                Ok(Some(ControlSocket { server, host }))
+            }
+            Err(error) if asked.is_some() => Err(refuse(error.to_string())),
+            Err(error) => {
+                warn!(event = "emulator_control", "no faults by hand: {error}");
+                Ok(None)
+            }
+        }
+    }
+
     /// Ends the emulator in this process, if there is one.
     pub(crate) async fn stop(&self) {
         if let Self::Emulated { host, .. } = self {
@@ -132,6 +175,19 @@ impl Source {
     /// Whether it may come back when it has gone.
     pub(crate) fn can_return(&self) -> bool {
         !matches!(self, Self::Emulated { .. })
+    }
+}
+
+/// A socket of an emulated fabric.
+pub(crate) struct ControlSocket {
+    server: Server,
+    host: HostHandle,
+}
+
+impl ControlSocket {
+    /// Takes changes until the daemon stops; the socket is removed then.
+    pub(crate) async fn run(self, stop: impl Future<Output = ()>) {
+        self.server.run(self.host, stop).await;
     }
 }
 

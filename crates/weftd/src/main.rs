@@ -16,18 +16,25 @@ mod event_log;
 mod exposition;
 mod fabric;
 mod grpc;
+mod health;
 mod heartbeat;
+mod history;
 mod keys;
+mod link_rules;
 mod logging;
+mod loop_test;
 mod mad_dispatch;
 mod metrics;
 mod names;
 mod notify;
 mod once_report;
 mod opafmcmd;
+mod operations;
+mod otlp;
 mod pause_reminder;
 mod planner;
 mod pm_log;
+mod port_counters;
 mod port_metrics;
 mod query_thread;
 mod registrations;
@@ -43,14 +50,18 @@ mod trap_limiter;
 use std::io::{Write, stderr};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use weft_fabric::text::for_terminal;
+use weft_manual::Section;
 
 use args::Args;
 use error::DaemonError;
 use startup::First;
 
 fn main() -> ExitCode {
+    if let Some(code) = weft_manual::write_if_asked(Args::command(), Section::Daemons) {
+        return code;
+    }
     let args = Args::parse();
     match start(&args) {
         Ok(()) => ExitCode::SUCCESS,

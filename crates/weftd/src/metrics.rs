@@ -29,6 +29,10 @@ use crate::attachment::Attachment;
 use crate::event_hub::{EventHub, unix_time_ns};
 use crate::event_log::reason_name;
 use crate::exposition::Exposition;
+use crate::health::Health;
+use crate::history::History;
+use crate::otlp::Tracer;
+use crate::port_counters::PortSeries;
 use crate::port_metrics::PortMetrics;
 use crate::stopping::Stopping;
 use crate::store::Saved;
@@ -57,7 +61,11 @@ impl Metrics {
     pub(crate) fn new(
         hub: Arc<EventHub>,
         port_metrics: Arc<PortMetrics>,
+        port_series: PortSeries,
         saved: watch::Receiver<Saved>,
+        health: Health,
+        tracer: Tracer,
+        history: Option<Arc<History>>,
     ) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
@@ -86,7 +94,11 @@ impl Metrics {
         registry.register_collector(Box::new(Now {
             hub,
             port_metrics,
+            port_series,
             saved,
+            health,
+            tracer,
+            history,
         }));
         Self {
             registry,
@@ -127,7 +139,11 @@ fn in_seconds(ns: u64) -> f64 {
 struct Now {
     hub: Arc<EventHub>,
     port_metrics: Arc<PortMetrics>,
+    port_series: PortSeries,
     saved: watch::Receiver<Saved>,
+    health: Health,
+    tracer: Tracer,
+    history: Option<Arc<History>>,
 }
 
 impl Collector for Now {
@@ -149,7 +165,13 @@ impl Collector for Now {
             i64::from(self.saved.borrow().failure.is_some()),
         )?;
         out.manager(&self.hub.status(), attachment.attached)?;
-        self.port_metrics.encode(&mut encoder)
+        self.health.encode(&mut encoder)?;
+        self.tracer.encode(&mut encoder)?;
+        if let Some(history) = &self.history {
+            history.encode(&mut encoder)?;
+        }
+        self.port_metrics.encode(&mut encoder)?;
+        self.port_series.encode(&mut encoder)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use weft_fabric::{PortRef, Snapshot};
-use weft_report::{Detail, Selection};
+use weft_report::{Options, Selection};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -48,6 +48,6 @@ fn example(snapshot: &Snapshot) -> String {
     let (Some(from), Some(to)) = (end(hfis.next()), end(hfis.last())) else {
         return String::new();
     };
-    let report = weft_report::route(snapshot, &from, &to, Detail::USUAL);
+    let report = weft_report::route(snapshot, &from, &to, &Options::default());
     report.map_or_else(|_| String::new(), |report| report.to_string())
 }

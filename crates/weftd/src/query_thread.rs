@@ -9,10 +9,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time;
+use weft_config::link_rules::LinkRules;
+use weft_fabric::intended::Intended;
 use weft_fabric::{Snapshot, Tick};
 use weft_manager::MulticastStorm;
-use weft_manager::cables::{Cables, CablesInput, CablesOutput, CablesSettings};
+use weft_manager::cables::{CableMemories, Cables, CablesInput, CablesOutput, CablesSettings};
 use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
+use weft_manager::link_errors::{ErrorMeter, LinkExcess};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
 use weft_transport::{Closed, ConnectionSender};
@@ -30,6 +33,8 @@ use crate::registrations::{Write, Writes, restored};
 const NOTICES_MAX: usize = 1024;
 /// Queue length for storms of multicast: a port that goes on is told again.
 const STORMS_MAX: usize = 64;
+/// Readings that wait for the manager: the next one tells all anew.
+const ERRORS_MAX: usize = 2;
 /// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
 /// Datagrams that wait to be sent; while there are more, none is taken in.
@@ -43,6 +48,14 @@ pub(crate) struct QuerySettings {
     pub(crate) congestion: CongestionSettings,
     /// None where no performance manager is to run.
     pub(crate) pm: Option<PmSettings>,
+    /// Rules for links with errors, none where none is applied.
+    pub(crate) link_rules: Option<LinkRules>,
+    /// The fabric as the topology file has it, none without one.
+    pub(crate) intended: Option<Arc<Intended>>,
+    /// From the end of one sweep to the next, zero for never.
+    pub(crate) sweep_interval: Duration,
+    /// Upper half of the GIDs of the subnet.
+    pub(crate) subnet_prefix: u64,
 }
 
 /// Channels from the manager's thread to this one, and back.
@@ -61,10 +74,15 @@ pub(crate) struct Feeds {
     pub(crate) multicast: watch::Sender<Option<Memberships>>,
     /// Ports that end multicast groups too often; dropped if the manager does not keep up.
     pub(crate) storms: mpsc::Sender<MulticastStorm>,
+    /// The links that break a rule for links with errors, by each reading of the counters; dropped if the manager does
+    /// not keep up.
+    pub(crate) errors: mpsc::Sender<Vec<LinkExcess>>,
     /// Registrations that are void.
     pub(crate) lost: watch::Receiver<Lost>,
     /// Port counters; dropped if the receiver does not keep up.
     pub(crate) images: mpsc::Sender<Arc<Image>>,
+    /// Memories of cables.
+    pub(crate) cables: watch::Sender<Arc<CableMemories>>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
@@ -72,11 +90,13 @@ pub(crate) fn feeds(
     hub: Arc<EventHub>,
     settings: watch::Receiver<QuerySettings>,
     images: mpsc::Sender<Arc<Image>>,
+    cables: watch::Sender<Arc<CableMemories>>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
     let (multicast, multicast_receiver) = watch::channel(None);
     let (storms, storm_receiver) = mpsc::channel(STORMS_MAX);
+    let (errors, error_receiver) = mpsc::channel(ERRORS_MAX);
     let (lost_sender, lost) = watch::channel(Lost::default());
     let (line_sender, lines) = mpsc::channel(1);
     let feeds = Feeds {
@@ -87,14 +107,17 @@ pub(crate) fn feeds(
         settings,
         multicast,
         storms,
+        errors,
         lost,
         images,
+        cables,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
         notices: notice_sender,
         multicast: multicast_receiver,
         storms: storm_receiver,
+        errors: error_receiver,
         lost: lost_sender,
     };
     (feeds, to_queries, line_sender)
@@ -106,6 +129,8 @@ pub(crate) struct Queries {
     cables: Cables,
     congestion: Congestion,
     pm: Option<Pm>,
+    /// None where no rule for links with errors is applied.
+    meter: Option<ErrorMeter>,
     feeds: Feeds,
     start: Instant,
     is_master: bool,
@@ -178,6 +203,7 @@ impl Queries {
             cables: Cables::new(settings.cables),
             congestion: Congestion::new(settings.congestion),
             pm: settings.pm.map(Pm::new),
+            meter: settings.link_rules.map(ErrorMeter::new),
             feeds,
             start: Instant::now(),
             is_master: false,
@@ -347,6 +373,9 @@ impl Queries {
                 self.cables(CablesInput::StandBy);
                 self.congestion(CongestionInput::StandBy);
                 self.pm(PmInput::StandBy);
+                if let Some(meter) = &mut self.meter {
+                    meter.clear();
+                }
             }
         }
     }
@@ -361,6 +390,10 @@ impl Queries {
             self.cables(CablesInput::Published(Arc::clone(snapshot)));
         }
         self.congestion(CongestionInput::Settings(settings.congestion));
+        match (&mut self.meter, settings.link_rules) {
+            (Some(meter), Some(rules)) => meter.reconfigure(rules),
+            (meter, rules) => *meter = rules.map(ErrorMeter::new),
+        }
         match (&mut self.pm, settings.pm) {
             (Some(running), Some(settings)) => running.reconfigure(settings),
             (running, settings) => {
@@ -383,7 +416,10 @@ impl Queries {
         while let Some(output) = self.cables.poll() {
             match output {
                 CablesOutput::Send(packet) => self.to_send.push(packet),
-                CablesOutput::Memories(memories) => self.sa(SaInput::Cables(memories)),
+                CablesOutput::Memories(memories) => {
+                    self.feeds.cables.send_replace(Arc::clone(&memories));
+                    self.sa(SaInput::Cables(memories));
+                }
             }
         }
         while let Some(output) = self.congestion.poll() {
@@ -407,6 +443,7 @@ impl Queries {
                         .multicast
                         .send_replace(Some(Memberships { loss, groups }));
                 }
+                SaOutput::Groups(groups) => self.feeds.hub.set_multicast_groups(groups),
                 SaOutput::Storm(storm) => drop(self.feeds.storms.try_send(storm)),
                 SaOutput::Stale => {
                     if let Some(keeping) = &mut self.keeping {
@@ -425,7 +462,12 @@ impl Queries {
             match output {
                 PmOutput::Send(packet) => self.to_send.push(packet),
                 // Metrics lack what an image has that they had no time for.
-                PmOutput::Image(image) => drop(self.feeds.images.try_send(image)),
+                PmOutput::Image(image) => {
+                    if let Some(meter) = &mut self.meter {
+                        let _ = self.feeds.errors.try_send(meter.take(&image));
+                    }
+                    drop(self.feeds.images.try_send(image));
+                }
                 PmOutput::Event(event) => tell_pm(&self.feeds.hub, event),
             }
         }

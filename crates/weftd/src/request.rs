@@ -7,13 +7,17 @@ use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
 use weft_manager::sm::evidence::Evidence;
+use weft_manager::sm::loop_test::{LoopTestError, LoopTestOrder, LoopTestStatus};
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
+use weft_manager::sm::replacements::{
+    Offer, Replaced, Replacement, ReplacementError, ReplacementOrder,
+};
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
-use weft_manager::{BarredPort, CommandError};
+use weft_manager::{BarredPort, CommandError, DisabledPort, PortAction, PortOrder};
 
 use crate::attachment::Detached;
-use crate::control::{PortOrder, Refusal};
+use crate::control::Refusal;
 
 /// Requests that wait for the manager's thread.
 pub(crate) const REQUESTS_MAX: usize = 64;
@@ -28,6 +32,15 @@ pub(crate) enum Request {
         /// Gets the number of the state that keeps the change.
         done: oneshot::Sender<Result<u64, CommandError>>,
     },
+    /// Says of ports whether they could be changed, and how far from the manager they are.
+    MayChange {
+        ends: Vec<(Guid, PortNum)>,
+        action: PortAction,
+        force: bool,
+        told: oneshot::Sender<Result<Vec<MayChange>, CommandError>>,
+    },
+    /// Returns the ports that are switched off.
+    DisabledPorts(oneshot::Sender<Vec<DisabledPort>>),
     /// Continue with other settings; the answer is the earlier ones.
     Reconfigure {
         settings: Box<Settings>,
@@ -44,6 +57,8 @@ pub(crate) enum Request {
         wanted: Box<Arrangement>,
         done: oneshot::Sender<Result<Adopted, RerouteError>>,
     },
+    /// Returns what the page of what is wrong needs to know.
+    Health(oneshot::Sender<Box<HealthState>>),
     /// Returns the drains in force.
     Drains(oneshot::Sender<Drains>),
     /// Returns the ports whose links went down too often, or were put into quarantine.
@@ -59,6 +74,15 @@ pub(crate) enum Request {
         order: QuarantineOrder,
         done: oneshot::Sender<Result<Kept, QuarantineError>>,
     },
+    /// About HFIs in the place of others.
+    Replacing(Replacing),
+    /// Gives the loop test an order; the answer is the number of the sweep that will have carried it out.
+    LoopTest {
+        order: LoopTestOrder,
+        done: oneshot::Sender<Result<u64, LoopTestError>>,
+    },
+    /// Returns the loop test as it is.
+    LoopTestStatus(oneshot::Sender<Box<LoopTestStatus>>),
     /// Pauses sweeps.
     Pause {
         time: Duration,
@@ -72,6 +96,39 @@ pub(crate) enum Request {
     Release {
         port: (Guid, PortNum),
         done: oneshot::Sender<Option<Kept>>,
+    },
+}
+
+/// Whether a port could be changed.
+pub(crate) struct MayChange {
+    pub(crate) result: Result<(), CommandError>,
+    /// Hops from the manager to its node, none if that is not in the fabric.
+    pub(crate) hops: Option<usize>,
+}
+
+/// State of the manager for the page of what is wrong.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HealthState {
+    /// Ports whose links are not to be used.
+    pub(crate) barred: Vec<BarredPort>,
+    pub(crate) drains: Drains,
+    /// Nodes that do not answer, by GUID.
+    pub(crate) silent: Vec<Guid>,
+}
+
+/// A request about HFIs in the place of others.
+pub(crate) enum Replacing {
+    /// Returns those that have been recognised, and those in force.
+    List(oneshot::Sender<(Vec<Offer>, Vec<Replacement>)>),
+    /// Puts an HFI in the place of another; nothing is kept where the order is only checked.
+    Replace {
+        order: ReplacementOrder,
+        done: oneshot::Sender<Result<(Replaced, Option<Kept>), ReplacementError>>,
+    },
+    /// Ends replacements by an old or a new HFI; the answer has the old ones.
+    End {
+        guid: Guid,
+        done: oneshot::Sender<Result<(Vec<Guid>, Kept), ReplacementError>>,
     },
 }
 

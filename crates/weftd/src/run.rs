@@ -16,15 +16,20 @@ use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
-use crate::grpc::{self, Services};
+use crate::grpc::{self, CounterReaders, HistoryReaders, Services};
+use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
+use crate::history::{self, History};
 use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once_report;
 use crate::opafmcmd;
+use crate::operations;
+use crate::otlp::{Exporter, Sweeps, Tracer};
 use crate::pause_reminder;
 use crate::planner::planner;
+use crate::port_counters::{self, PortCounters, PortSeries};
 use crate::port_metrics::{self, PortMetrics};
 use crate::query_thread::{self, Queries};
 use crate::registrations;
@@ -54,7 +59,7 @@ struct Running {
 pub(crate) async fn run(args: &Args, first: First) -> Result<(), DaemonError> {
     let signals = Signals::new()?;
     let opened = open(args, first).await?;
-    let mut running = start(opened)?;
+    let mut running = start(opened, args)?;
     let ended = running.until_the_end(args, signals).await;
     notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
     running.stop.send_replace(true);
@@ -73,43 +78,66 @@ pub(crate) async fn run(args: &Args, first: First) -> Result<(), DaemonError> {
 }
 
 /// Starts all parts.
-fn start(opened: Opened) -> Result<Running, DaemonError> {
+fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
+    let chosen = args.port_metrics.clone();
     let Opened {
         config,
         usable,
         log,
         store,
+        remember,
         stored,
         tls,
         listeners,
         source,
+        emulator_socket,
         connection,
         connected_to,
         opafmcmd: place,
+        history,
     } = opened;
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
     let hub = Arc::new(EventHub::new(usable.in_force.clone()));
     hub.set_log_limits(usable.log.limits.clone());
     let port_metrics = Arc::new(PortMetrics::default());
+    let port_counters = Arc::new(PortCounters::default());
     let (engine, requests) = mpsc::channel(REQUESTS_MAX);
     let (persist, latest) = watch::channel(Latest::default());
     let query_settings = watch::Sender::new(usable.queries.clone());
     let settings_in_force = query_settings.subscribe();
     let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
+    let (cables, memories) = watch::channel(Arc::default());
     let (feeds, to_queries, lines) =
-        query_thread::feeds(hub.clone(), query_settings.subscribe(), images);
+        query_thread::feeds(hub.clone(), query_settings.subscribe(), images, cables);
+    let seen = store.as_ref().map(|store| SeenFile(store.seen()));
+    let (checker, health) = Checker::new(Sources {
+        hub: hub.clone(),
+        engine: engine.clone(),
+        port_metrics: port_metrics.clone(),
+        settings: query_settings.subscribe(),
+        cables: memories.clone(),
+        file: seen,
+        keep: remember,
+    });
 
     let keeping = keep_registrations(&mut parts, store.as_ref());
     let note = store.as_ref().map(store::Store::note);
+    let totals = store.as_ref().map(store::Store::counters);
     let baselines = Baselines::new(store.as_ref().map(store::Store::baselines));
     let drift = Drift::open(note, &config, &usable);
     let (settings, configuration) = usable.split();
     let saved = keep_state(&mut parts, store, latest);
+    let tracer = trace(&mut parts, args, &hub, &stopping);
+    let history = history.map(|place| Arc::new(History::new(place)));
     let metrics = Arc::new(Metrics::new(
         hub.clone(),
         port_metrics.clone(),
+        PortSeries::new(chosen, port_counters.clone()),
         saved.clone(),
+        health.clone(),
+        tracer.clone(),
+        history.clone(),
     ));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -128,21 +156,47 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         engine,
         control: control.clone(),
         port_metrics: port_metrics.clone(),
+        port_counters: port_counters.clone(),
+        cables: memories,
+        counter_readers: CounterReaders::default(),
         query_settings: settings_in_force,
         controller: source.controller(),
         connected_to: connected_to.into(),
         stopping: stopping.clone(),
         watchers: Arc::default(),
         baselines: Arc::new(baselines),
+        health,
+        tracer,
+        history: history.clone(),
+        history_readers: HistoryReaders::default(),
     };
+    let stop_health = stopping.receiver();
+    parts.task("health", async move {
+        checker.run(stop_health).await;
+        Ok(())
+    });
     parts.until_stop("control", &stopping, actor.run(stopping.clone()));
-    parts.until_stop(
-        "counters",
-        &stopping,
-        port_metrics::keep(port_metrics, swept),
-    );
+    let following = operations::follow(control.operations().clone());
+    parts.until_stop("operations", &stopping, following);
+    if let Some(history) = history {
+        let totals = port_counters.subscribe();
+        let keeping = history::keep(history, hub.clone(), totals, stopping.clone());
+        parts.task("history", keeping);
+    }
+    parts.task("counters", async move {
+        // Ends with the queries thread, after the last totals.
+        port_counters::keep(port_metrics, port_counters, totals, swept).await;
+        Ok(())
+    });
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
     parts.until_stop("status", &stopping, notify::status(hub.clone()));
+    if let Some(socket) = emulator_socket {
+        let stop = stopping.clone();
+        parts.task("emulator's socket", async move {
+            socket.run(stop.wait()).await;
+            Ok(())
+        });
+    }
     serve_opafmcmd(&mut parts, place, &services);
     parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
     parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
@@ -188,6 +242,25 @@ fn start(opened: Opened) -> Result<Running, DaemonError> {
         stop,
         parts,
     })
+}
+
+/// Sends spans to the collector, where one is given.
+fn trace(parts: &mut Supervisor, args: &Args, hub: &Arc<EventHub>, stopping: &Stopping) -> Tracer {
+    let Some(endpoint) = args.otlp_endpoint.clone() else {
+        return Tracer::default();
+    };
+    let (exporter, tracer) = Exporter::new(endpoint, args.instance.into());
+    let sweeps = Sweeps::new(tracer.clone(), hub);
+    let (stop_exporter, stop_sweeps) = (stopping.receiver(), stopping.receiver());
+    parts.task("spans", async move {
+        exporter.run(stop_exporter).await;
+        Ok(())
+    });
+    parts.task("spans of sweeps", async move {
+        sweeps.run(stop_sweeps).await;
+        Ok(())
+    });
+    tracer
 }
 
 /// Serves the vendor's `opafmcmd` where it is to be served.

@@ -1,6 +1,7 @@
 //! Opens everything that the daemon needs before it runs; refusals at the start come from here.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tracing::{info, warn};
@@ -9,7 +10,9 @@ use weft_transport::Connection;
 use crate::args::Args;
 use crate::config::{self, Loaded, Usable};
 use crate::error::DaemonError;
-use crate::fabric::Source;
+use crate::fabric::{ControlSocket, Source};
+use crate::history::HistoryPlace;
+use crate::link_rules::log_rules;
 use crate::logging::Log;
 use crate::store::Store;
 use crate::tls::Tls;
@@ -31,16 +34,22 @@ pub(crate) struct Opened {
     pub(crate) usable: Usable,
     pub(crate) log: Log,
     pub(crate) store: Option<Store>,
+    /// Time for which nodes and links that are gone are remembered.
+    pub(crate) remember: Duration,
     /// Content of the state file.
     pub(crate) stored: Option<Vec<u8>>,
     pub(crate) tls: Option<Tls>,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
+    /// Where an emulated fabric takes changes.
+    pub(crate) emulator_socket: Option<ControlSocket>,
     /// Connection to the fabric.
     pub(crate) connection: Connection,
     /// Description of the connection.
     pub(crate) connected_to: String,
     pub(crate) opafmcmd: Place,
+    /// Where counters and events are kept; none where they are not.
+    pub(crate) history: Option<HistoryPlace>,
 }
 
 /// Where the vendor's `opafmcmd` finds this daemon.
@@ -75,16 +84,25 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         "configuration: {}, instance {instance}",
         file.as_deref().unwrap_or("built-in defaults")
     );
+    if args.link_rules.is_some() {
+        log_rules(usable.queries.link_rules.as_ref());
+    }
     let store = open_store(args)?;
+    let stores_in = store.as_ref().map(Store::dir);
+    let history = args.history.place(stores_in, args.instance);
     let stored = match &store {
         Some(store) => store.load()?,
         None => None,
     };
     let listeners = Listeners {
-        api: listen("the API (--listen)", args.listen).await?,
-        metrics: listen("metrics (--metrics)", args.metrics).await?,
+        api: listen("the API (--listen)", args.listen()).await?,
+        metrics: listen("metrics (--metrics)", args.metrics()).await?,
     };
     let source = Source::open(args, usable.port.clone())?;
+    let state = state_dir(args);
+    let emulator_socket = source
+        .listen(args.control.as_deref(), state.as_deref())
+        .await?;
     let connection = source.attach().await;
     let connection = connection.map_err(|error| advised(args, error))?;
     let connected_to = connected_to(args, &connection);
@@ -95,13 +113,16 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         usable,
         log,
         store,
+        remember: args.remember(),
         stored,
         tls,
         listeners,
         source,
+        emulator_socket,
         connection,
         connected_to,
         opafmcmd: Place::new(args),
+        history,
     })
 }
 
@@ -112,22 +133,28 @@ impl Place {
             Some(dir) => Some(dir.clone()).filter(|dir| dir.as_os_str() != "off"),
             None => (!emulated).then(|| PathBuf::from(OPAFMCMD)),
         };
-        let instance = args.instance;
+        let instance = args.instance.into();
         Self { dir, instance }
     }
 }
 
-fn open_store(args: &Args) -> Result<Option<Store>, DaemonError> {
+/// The directory that keeps state, none where nothing is kept.
+fn state_dir(args: &Args) -> Option<PathBuf> {
     // The first of the unit's directories is the daemon's own.
     let systemd = std::env::var_os("STATE_DIRECTORY");
     let systemd = systemd.and_then(|dirs| std::env::split_paths(&dirs).next());
-    let dir = match (&args.state_dir, systemd, &args.emulate) {
-        (Some(dir), ..) => dir.clone(),
-        (None, Some(dir), _) => dir,
-        (None, None, Some(_)) => return Ok(None),
-        (None, None, None) => PathBuf::from("/var/lib/weft"),
-    };
-    Store::open(&dir, args.instance).map(Some)
+    match (&args.state_dir, systemd, &args.emulate) {
+        (Some(dir), ..) => Some(dir.clone()),
+        (None, Some(dir), _) => Some(dir),
+        (None, None, Some(_)) => None,
+        (None, None, None) => Some(PathBuf::from("/var/lib/weft")),
+    }
+}
+
+fn open_store(args: &Args) -> Result<Option<Store>, DaemonError> {
+    let dir = state_dir(args);
+    dir.map(|dir| Store::open(&dir, args.instance.into()))
+        .transpose()
 }
 
 async fn listen(
@@ -173,9 +200,9 @@ fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), 
         source,
     };
     let api = listeners.api.local_addr();
-    let api = api.map_err(|source| failed("the API", args.listen, source))?;
+    let api = api.map_err(|source| failed("the API", args.listen(), source))?;
     let metrics = listeners.metrics.local_addr();
-    let metrics = metrics.map_err(|source| failed("metrics", args.metrics, source))?;
+    let metrics = metrics.map_err(|source| failed("metrics", args.metrics(), source))?;
     if !metrics.ip().is_loopback() {
         warn!(
             event = "metrics_open",

@@ -53,6 +53,11 @@ impl Store {
         })
     }
 
+    /// The directory.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Returns the last written state; `None` if there is none.
     ///
     /// # Errors
@@ -93,6 +98,16 @@ impl Store {
     /// Path of the registrations at subnet administration.
     pub(crate) fn registrations(&self) -> PathBuf {
         self.beside("registrations")
+    }
+
+    /// Path of the totals of port counters.
+    pub(crate) fn counters(&self) -> PathBuf {
+        self.beside("counters")
+    }
+
+    /// Path of the memory of nodes and links.
+    pub(crate) fn seen(&self) -> PathBuf {
+        self.beside("seen")
     }
 
     /// Path of the directory of baselines.

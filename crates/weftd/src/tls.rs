@@ -20,8 +20,8 @@ impl Tls {
     /// be read, and [`DaemonError::Tls`] if its content cannot be used.
     pub(crate) fn new(args: &Args) -> Result<Option<Self>, DaemonError> {
         let complete = args.tls_cert.is_some() && args.tls_client_ca.is_some();
-        if !args.listen.ip().is_loopback() && !complete {
-            return Err(refusal(args.listen));
+        if !args.listen().ip().is_loopback() && !complete {
+            return Err(refusal(args.listen()));
         }
         let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
             return Ok(None);

@@ -1,12 +1,14 @@
 //! The actor: carries orders out, one after the other, each to its end whether its client still waits
 //! or not.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tracing::{error, info};
+use weft_api::v1::{OperationKind, OperationState};
 use weft_config::Severity;
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan};
@@ -23,7 +25,9 @@ use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, R
 use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
+use crate::link_rules::log_rules;
 use crate::logging::Log;
+use crate::operations::{OperationError, Operations, Origin};
 use crate::query_thread::QuerySettings;
 use crate::request::{Adopted, Request, ask};
 use crate::stopping::Stopping;
@@ -48,7 +52,9 @@ pub(crate) struct Parts {
 
 /// A plan that is being computed, with its requester.
 struct Making {
-    requester: Requester<Planned>,
+    /// None where it has its answer: the plan was cancelled.
+    requester: Option<Requester<Planned>>,
+    operation: String,
     revision: u64,
     made: Result<Made, Refusal>,
 }
@@ -71,10 +77,15 @@ pub(crate) struct Actor {
     running: Running,
     log: Log,
     drift: Drift,
+    operations: Arc<Operations>,
 }
 
 impl Actor {
-    pub(super) fn new(parts: Parts, orders: mpsc::Receiver<Order>) -> Self {
+    pub(super) fn new(
+        parts: Parts,
+        operations: Arc<Operations>,
+        orders: mpsc::Receiver<Order>,
+    ) -> Self {
         let disk = Disk::new(parts.saved);
         let ports = Ports::new(parts.engine.clone(), parts.hub.clone(), disk.clone());
         let running = Running {
@@ -98,6 +109,7 @@ impl Actor {
             running,
             log: parts.log,
             drift: parts.drift,
+            operations,
         }
     }
 
@@ -122,19 +134,19 @@ impl Actor {
 
     async fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Plan(request, requester) => self.plan(request, requester),
+            Order::Plan(request, by, requester) => self.plan(request, &by, requester),
             Order::Port(order, requester) => {
                 self.ports.push(order, requester, self.hub.attachment())
             }
             Order::Running(order, by) => self.running.carry_out(order, by).await,
-            Order::Apply(id, requester) => {
+            Order::Apply(id, by, requester) => {
                 if begins(&requester, "a route plan is not applied") {
-                    requester.answer(self.apply(id).await);
+                    requester.answer(self.apply(id, &by).await);
                 }
             }
-            Order::RollBack(requester) => {
+            Order::RollBack(expected, by, requester) => {
                 if begins(&requester, "nothing is rolled back") {
-                    requester.answer(self.roll_back().await);
+                    requester.answer(self.roll_back(expected, &by).await);
                 }
             }
             Order::Reload(validate_only, requester) => {
@@ -145,7 +157,7 @@ impl Actor {
         }
     }
 
-    fn plan(&mut self, request: PlanRequest, requester: Requester<Planned>) {
+    fn plan(&mut self, request: PlanRequest, by: &Origin, requester: Requester<Planned>) {
         if let Err(detached) = self.hub.attachment().required() {
             requester.answer(Err(detached.into()));
             return;
@@ -162,11 +174,31 @@ impl Actor {
             source: self.source.clone(),
             configuration: Arc::clone(&self.configuration),
         };
+        let state = OperationState::Planning;
+        let begun = self
+            .operations
+            .begin(by, request.kind(), state, &request.what());
+        let mut begun = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                requester.answer(Err(error.into()));
+                return;
+            }
+        };
         let revision = self.revision;
         self.planning.spawn(async move {
-            let made = planner.make(request).await;
+            let mut making = pin!(planner.make(request));
+            let (requester, made) = tokio::select! {
+                made = &mut making => (Some(requester), made),
+                () = begun.cancelled() => {
+                    requester.answer(Err(cancelled(&begun.id)));
+                    // It counts among those that are computed until it ends.
+                    (None, making.await)
+                }
+            };
             Making {
                 requester,
+                operation: begun.id,
                 revision,
                 made,
             }
@@ -176,13 +208,45 @@ impl Actor {
     fn planned(&mut self, making: Making) {
         let Making {
             requester,
+            operation,
             revision,
             made,
         } = making;
-        requester.answer(made.map(|Made { plan, findings }| Planned {
-            plan: plan.map(|computed| self.keep(computed, revision)),
+        let Some(requester) = requester else { return };
+        let planned = match made {
+            Ok(made) => self.made(made, operation, revision),
+            Err(refusal) => {
+                self.operations.failed(&operation, &refusal.to_string());
+                Err(refusal)
+            }
+        };
+        requester.answer(planned);
+    }
+
+    fn made(&mut self, made: Made, operation: String, revision: u64) -> Result<Planned, Refusal> {
+        let Made { plan, findings } = made;
+        let plan = plan.map(|computed| self.keep(computed, revision));
+        match &plan {
+            None => {
+                let errors = findings.iter().map(ToString::to_string);
+                let why = errors.collect::<Vec<_>>().join("; ");
+                self.operations.failed(&operation, &why);
+            }
+            Some((id, plan)) => {
+                if !self
+                    .operations
+                    .planned(&operation, *id, plan.clone().into())
+                {
+                    self.plans.forget(*id);
+                    return Err(cancelled(&operation));
+                }
+            }
+        }
+        Ok(Planned {
+            plan,
             findings,
-        }));
+            operation,
+        })
     }
 
     fn keep(&mut self, computed: Computed, revision: u64) -> (u64, RoutePlan) {
@@ -192,17 +256,25 @@ impl Actor {
             what,
             plan,
         } = computed;
-        let id = self.plans.keep(Plan {
+        let (id, forgotten) = self.plans.keep(Plan {
             epoch,
             revision,
             wanted,
             what,
         });
+        if let Some(forgotten) = forgotten {
+            let why = Refusal::Unknown { id: forgotten }.to_string();
+            self.operations.outdated(forgotten, &why);
+        }
         (id, plan)
     }
 
-    async fn apply(&mut self, id: u64) -> Result<u64, Refusal> {
+    async fn apply(&mut self, id: u64, by: &Origin) -> Result<u64, Refusal> {
         let plan = self.plans.get(id)?;
+        if let Err(error) = self.operations.applies(id, by) {
+            self.plans.forget(id);
+            return Err(error.into());
+        }
         let adopted = match plan.revision == self.revision {
             true => {
                 let condition = Condition::Epoch(plan.epoch);
@@ -211,7 +283,12 @@ impl Actor {
             false => Err(RerouteError::Stale.into()),
         };
         self.plans.tried(id, &adopted);
+        if let Err(refusal) = &adopted {
+            let over = self.plans.get(id).is_err();
+            self.operations.not_applied(id, &refusal.to_string(), over);
+        }
         let adopted = adopted?;
+        self.operations.swept_by(id, adopted.sweep);
         let before = Version {
             arrangement: adopted.before,
             configuration: Arc::clone(&self.configuration),
@@ -225,6 +302,7 @@ impl Actor {
         });
         self.put_in_force_and_tell(&plan.wanted, &what);
         self.plans.carried_out(Undo {
+            id,
             before,
             after: plan.wanted.clone(),
             what: plan.what,
@@ -238,8 +316,19 @@ impl Actor {
         Ok(adopted.sweep)
     }
 
-    async fn roll_back(&mut self) -> Result<Undone, Refusal> {
-        let undo = self.plans.last()?.clone();
+    async fn roll_back(&mut self, expected: u64, by: &Origin) -> Result<Undone, Refusal> {
+        let undo = self.plans.last(expected)?.clone();
+        let what = format!("undo plan {}: {}", undo.id, undo.what);
+        let (kind, state) = (OperationKind::RollBack, OperationState::Applying);
+        let operation = self.operations.begin(by, kind, state, &what)?.id;
+        let undone = self.undo(undo, &operation).await;
+        if let Err(refusal) = &undone {
+            self.operations.failed(&operation, &refusal.to_string());
+        }
+        undone
+    }
+
+    async fn undo(&mut self, undo: Undo, operation: &str) -> Result<Undone, Refusal> {
         if undo.after.configuration.text != self.configuration.text {
             return Err(RerouteError::Stale.into());
         }
@@ -248,6 +337,7 @@ impl Actor {
             .adopt(condition, undo.before.arrangement.clone())
             .await?;
         self.plans.undone();
+        self.operations.sweeps(operation, adopted.sweep);
         let what = format!("undone: {}", undo.what);
         self.hub.tell(DaemonEvent::PlanUndone {
             what: undo.what.clone(),
@@ -263,6 +353,8 @@ impl Actor {
         Ok(Undone {
             sweep: adopted.sweep,
             what: undo.what,
+            id: undo.id,
+            operation: operation.to_owned(),
         })
     }
 
@@ -341,8 +433,13 @@ impl Actor {
     /// returns false if they were in force before.
     fn put_in_force(&mut self, version: &Version) -> bool {
         let configuration = &version.configuration;
-        if self.configuration.text == configuration.text {
+        let before = &self.configuration;
+        let other_rules = before.queries.link_rules != configuration.queries.link_rules;
+        if before.text == configuration.text && !other_rules {
             return false;
+        }
+        if other_rules {
+            log_rules(configuration.queries.link_rules.as_ref());
         }
         self.revision += 1;
         self.configuration = Arc::clone(configuration);
@@ -391,6 +488,11 @@ impl Actor {
         ask(&self.engine, Request::Reconfigure { settings, done })?;
         answer.await.map_err(|_| Refusal::Stopping)
     }
+}
+
+fn cancelled(operation: &str) -> Refusal {
+    let id = operation.to_owned();
+    OperationError::Cancelled { id }.into()
 }
 
 /// Whether an order begins; if it does not, this is logged.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use weft_config::link_rules::LinkRules;
 use weft_fabric::Guid;
 use weft_fabric::enums::SmState;
 use weft_manager::sm::drains::{Drain, Drains};
@@ -33,7 +34,7 @@ fn with((from, to): (&str, &str)) -> String {
 
 fn version(text: &str) -> Version {
     let usable = Source::of_tests(None)
-        .check(text.to_owned())
+        .check(text.to_owned(), LinkRules::default())
         .usable
         .unwrap();
     let (settings, configuration) = usable.split();
@@ -111,12 +112,16 @@ impl Door {
 
     fn apply(&self, id: u64) -> JoinHandle<Result<u64, Refusal>> {
         let control = self.control.clone();
-        tokio::spawn(async move { control.apply(id, usual_deadline()).await })
+        tokio::spawn(async move { control.apply(id, Origin::default(), usual_deadline()).await })
     }
 
     fn roll_back(&self) -> JoinHandle<Result<Undone, Refusal>> {
         let control = self.control.clone();
-        tokio::spawn(async move { control.roll_back(usual_deadline()).await })
+        tokio::spawn(async move {
+            control
+                .roll_back(0, Origin::default(), usual_deadline())
+                .await
+        })
     }
 
     /// The arrangement that the manager is to put in force, and where to answer.
@@ -286,7 +291,11 @@ async fn few_plans_are_computed_at_a_time() {
         let control = door.control.clone();
         let request =
             PlanRequest::Change(Change::Engine(EngineKind::NAMED[0].1), "engine".to_owned());
-        tokio::spawn(async move { control.plan(request, usual_deadline()).await })
+        tokio::spawn(async move {
+            control
+                .plan(request, Origin::default(), usual_deadline())
+                .await
+        })
     };
     let mut asked = Vec::new();
     let mut clients = Vec::new();
@@ -316,7 +325,7 @@ async fn what_does_not_get_its_turn_in_time_is_not_begun() {
     let first = door.apply(1);
     let (_, done) = door.adopts().await;
     let soon = Instant::now() + Duration::from_millis(50);
-    let late = door.control.apply(2, soon).await;
+    let late = door.control.apply(2, Origin::default(), soon).await;
     assert!(matches!(late, Err(Refusal::TooLate)));
     assert!(done.send(Ok(adopted(&stock))).is_ok());
     assert!(first.await.unwrap().is_ok());

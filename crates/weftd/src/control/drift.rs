@@ -175,6 +175,7 @@ impl Note {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::Arc;
+    use weft_config::link_rules::LinkRules;
 
     use weft_manager::sm::drains::Drains;
     use weft_manager::sm::reroute::Arrangement;
@@ -196,7 +197,7 @@ mod tests {
 
     fn usable(text: &str) -> Usable {
         Source::of_tests(None)
-            .check(text.to_owned())
+            .check(text.to_owned(), LinkRules::default())
             .usable
             .unwrap()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use weft_config::link_rules::LinkRules;
 use weft_config::{Finding, Severity};
 use weft_manager::SaSettings;
 use weft_manager::vf::FabricPlan;
@@ -48,7 +49,8 @@ impl Control {
         let _permit = READING.try_acquire().map_err(|_| Refusal::ManyPlans)?;
         let source = self.source.clone();
         let compared = tokio::task::spawn_blocking(move || {
-            let Loaded { findings, usable } = source.check(text);
+            // Rules for links do not concern virtual fabrics.
+            let Loaded { findings, usable } = source.check(text, LinkRules::default());
             if findings.iter().any(|one| one.severity == Severity::Error) {
                 return Ok((findings, None));
             }

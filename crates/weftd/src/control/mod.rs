@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `requester` | the requester of a command, and its deadline |
 //! | `actor` | executes orders one after the other |
-//! | `adaptive` | a change of adaptive routing alone |
+//! | `elements` | a change of single elements of the configuration |
 //! | `planning` | computes plans in parallel with the actor |
 //! | `plans` | plans that can be applied or undone |
 //! | `ports` | port changes, one after the other |
@@ -17,9 +17,9 @@
 //! A disconnected client cancels its commands that have not started. Started commands run to their end.
 
 mod actor;
-mod adaptive;
 mod disk;
 mod drift;
+mod elements;
 mod fabrics;
 mod hangup;
 mod planning;
@@ -35,20 +35,21 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use weft_api::v1::OperationKind;
 use weft_config::Finding;
-use weft_manager::CommandError;
+use weft_manager::sm::loop_test::LoopTestError;
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 use weft_manager::vf::FabricPlan;
+use weft_manager::{CommandError, PortOrder};
 
 pub(crate) use actor::{Actor, Parts};
-pub(crate) use adaptive::AdaptiveOrder;
 use disk::Disk;
 pub(crate) use drift::Drift;
+pub(crate) use elements::{AdaptiveOrder, ElementOrder};
 pub(crate) use hangup::reload_and_tell;
 use plans::PLANS_MAX;
 pub(crate) use plans::Undone;
-pub(crate) use ports::PortOrder;
 use requester::Requester;
 pub(crate) use running::Restored;
 use running::RunningOrder;
@@ -58,6 +59,7 @@ use crate::config::Source;
 use crate::counters::{Counted, Scope};
 use crate::event_hub::InForce;
 use crate::logging::{Log, LogLevel, LogSettings};
+use crate::operations::{OperationError, Operations, Origin};
 use crate::query_thread::QuerySettings;
 
 /// Orders that wait for the actor.
@@ -77,6 +79,12 @@ pub(crate) enum Refusal {
     Unknown { id: u64 },
     #[error("no plan has been carried out that could be undone")]
     NothingToUndo,
+    #[error("plan {expected} is not the one that was carried out last: that is plan {id}, {what}")]
+    NotLast {
+        expected: u64,
+        id: u64,
+        what: String,
+    },
     #[error("the configuration cannot be used: {0}")]
     Config(String),
     #[error("{0}")]
@@ -85,6 +93,10 @@ pub(crate) enum Refusal {
     LogLevel(String),
     #[error(transparent)]
     Port(#[from] CommandError),
+    #[error(transparent)]
+    LoopTest(#[from] LoopTestError),
+    #[error(transparent)]
+    Operation(#[from] OperationError),
     #[error(transparent)]
     Detached(#[from] Detached),
     #[error("too many requests wait already; try again later")]
@@ -128,8 +140,28 @@ pub(crate) enum PlanRequest {
     Config(String),
     /// A change and its description.
     Change(Change, String),
-    /// The configuration in force with other adaptive routing.
-    Adaptive(AdaptiveOrder),
+    /// The configuration in force with other elements.
+    Elements(ElementOrder),
+}
+
+impl PlanRequest {
+    /// What kind of operation it is.
+    fn kind(&self) -> OperationKind {
+        match self {
+            Self::Change(Change::Drain(_), _) => OperationKind::Drain,
+            Self::Change(Change::Undrain(_), _) => OperationKind::Undrain,
+            _ => OperationKind::RoutePlan,
+        }
+    }
+
+    /// The change in words.
+    fn what(&self) -> String {
+        match self {
+            Self::Config(_) => "another configuration".to_owned(),
+            Self::Change(_, what) => what.clone(),
+            Self::Elements(order) => order.what(),
+        }
+    }
 }
 
 /// Result of planning.
@@ -137,6 +169,8 @@ pub(crate) struct Planned {
     /// The plan, none where the configuration has errors.
     pub(crate) plan: Option<(u64, RoutePlan)>,
     pub(crate) findings: Vec<Finding>,
+    /// Identity of the operation.
+    pub(crate) operation: String,
 }
 
 /// Result of a reload.
@@ -150,9 +184,10 @@ pub(crate) struct Reloaded {
 
 /// Orders to the actor.
 enum Order {
-    Plan(PlanRequest, Requester<Planned>),
-    Apply(u64, Requester<u64>),
-    RollBack(Requester<Undone>),
+    Plan(PlanRequest, Origin, Requester<Planned>),
+    Apply(u64, Origin, Requester<u64>),
+    /// With the number of the plan to undo, 0 for the last one.
+    RollBack(u64, Origin, Requester<Undone>),
     Reload(bool, Requester<Reloaded>),
     Port(PortOrder, Requester<()>),
     Running(RunningOrder, Asker),
@@ -182,6 +217,7 @@ pub(crate) struct Control {
     /// The configuration file's name, empty where there is none.
     file: Arc<str>,
     log: Log,
+    operations: Arc<Operations>,
 }
 
 /// Until when a command may begin whose client sets no deadline.
@@ -201,8 +237,15 @@ impl Control {
             source: parts.source.clone(),
             file: file.into(),
             log: parts.log.clone(),
+            operations: Arc::new(Operations::new(parts.hub.clone())),
         };
-        (control, Actor::new(parts, receiver))
+        let actor = Actor::new(parts, control.operations.clone(), receiver);
+        (control, actor)
+    }
+
+    /// Plans, their application and sweeps that clients asked for.
+    pub(crate) fn operations(&self) -> &Arc<Operations> {
+        &self.operations
     }
 
     /// The configuration file's name, empty where there is none.
@@ -214,27 +257,35 @@ impl Control {
     pub(crate) async fn plan(
         &self,
         request: PlanRequest,
+        by: Origin,
         begin_by: Instant,
     ) -> Result<Planned, Refusal> {
-        self.order(begin_by, |requester| Order::Plan(request, requester))
+        self.order(begin_by, |requester| Order::Plan(request, by, requester))
             .await
     }
 
     /// Carries a plan out; returns the number of the sweep that does it.
-    pub(crate) async fn apply(&self, id: u64, begin_by: Instant) -> Result<u64, Refusal> {
-        self.order(begin_by, |requester| Order::Apply(id, requester))
+    pub(crate) async fn apply(
+        &self,
+        id: u64,
+        by: Origin,
+        begin_by: Instant,
+    ) -> Result<u64, Refusal> {
+        self.order(begin_by, |requester| Order::Apply(id, by, requester))
             .await
     }
 
-    /// Plans and carries out a change of adaptive routing; returns the number of the sweep that does it.
-    pub(crate) async fn adaptive_routing(
+    /// Plans and carries out a change of single elements of the configuration; returns the number of the sweep that does it.
+    pub(crate) async fn set_elements(
         &self,
-        order: AdaptiveOrder,
+        order: ElementOrder,
+        by: Origin,
         begin_by: Instant,
     ) -> Result<u64, Refusal> {
-        let planned = self.plan(PlanRequest::Adaptive(order), begin_by).await?;
+        let request = PlanRequest::Elements(order);
+        let planned = self.plan(request, by.clone(), begin_by).await?;
         match planned.plan {
-            Some((id, _)) => self.apply(id, begin_by).await,
+            Some((id, _)) => self.apply(id, by, begin_by).await,
             None => {
                 let findings = planned.findings.iter().map(ToString::to_string);
                 Err(Refusal::Config(findings.collect::<Vec<_>>().join("\n")))
@@ -242,9 +293,17 @@ impl Control {
         }
     }
 
-    /// Undoes the last applied plan.
-    pub(crate) async fn roll_back(&self, begin_by: Instant) -> Result<Undone, Refusal> {
-        self.order(begin_by, Order::RollBack).await
+    /// Undoes the last applied plan, which has to be `expected` unless that is 0.
+    pub(crate) async fn roll_back(
+        &self,
+        expected: u64,
+        by: Origin,
+        begin_by: Instant,
+    ) -> Result<Undone, Refusal> {
+        self.order(begin_by, |requester| {
+            Order::RollBack(expected, by, requester)
+        })
+        .await
     }
 
     /// Reads the configuration file; puts it in force unless something in it is wrong, or it is only to
@@ -260,7 +319,7 @@ impl Control {
         .await
     }
 
-    /// Switches a port off or on; answered when its device has confirmed it.
+    /// Changes a port; answered when its device has confirmed it.
     pub(crate) async fn port(&self, port: PortOrder, begin_by: Instant) -> Result<(), Refusal> {
         self.order(begin_by, |requester| Order::Port(port, requester))
             .await

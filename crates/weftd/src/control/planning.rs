@@ -42,13 +42,14 @@ impl Planner {
                 return self.compute(change, what, configuration, Vec::new()).await;
             }
             PlanRequest::Config(text) => (text, "another configuration".to_owned()),
-            PlanRequest::Adaptive(order) => {
+            PlanRequest::Elements(order) => {
                 let text = order.applied(&self.configuration.text, &self.source)?;
                 (text, order.what())
             }
         };
         let source = self.source.clone();
-        let loaded = tokio::task::spawn_blocking(move || source.check(text)).await;
+        let rules = self.configuration.queries.link_rules.unwrap_or_default();
+        let loaded = tokio::task::spawn_blocking(move || source.check(text, rules)).await;
         let loaded = loaded.map_err(|error| Refusal::Failed(error.to_string()))?;
         let Loaded { findings, usable } = loaded;
         if findings.iter().any(|one| one.severity == Severity::Error) {

@@ -26,6 +26,8 @@ pub(super) struct Plan {
 /// A plan that was carried out.
 #[derive(Debug, Clone)]
 pub(super) struct Undo {
+    /// Number of the plan.
+    pub(super) id: u64,
     pub(super) before: Version,
     pub(super) after: Version,
     pub(super) what: String,
@@ -37,6 +39,10 @@ pub(crate) struct Undone {
     /// Number of the sweep that does it.
     pub(crate) sweep: u64,
     pub(crate) what: String,
+    /// Number of the plan.
+    pub(crate) id: u64,
+    /// Identity of the operation.
+    pub(crate) operation: String,
 }
 
 /// All of them.
@@ -48,14 +54,20 @@ pub(super) struct Plans {
 }
 
 impl Plans {
-    /// Remembers a plan; its number.
-    pub(super) fn keep(&mut self, plan: Plan) -> u64 {
+    /// Remembers a plan; its number, and that of one that is forgotten for it.
+    pub(super) fn keep(&mut self, plan: Plan) -> (u64, Option<u64>) {
         self.last_id += 1;
-        if self.plans.len() == PLANS_MAX {
-            self.plans.pop_front();
-        }
+        let forgotten = match self.plans.len() == PLANS_MAX {
+            true => self.plans.pop_front().map(|(id, _)| id),
+            false => None,
+        };
         self.plans.push_back((self.last_id, plan));
-        self.last_id
+        (self.last_id, forgotten)
+    }
+
+    /// Forgets a plan.
+    pub(super) fn forget(&mut self, id: u64) {
+        self.plans.retain(|(known, _)| *known != id);
     }
 
     /// The plan with this number.
@@ -70,7 +82,7 @@ impl Plans {
     pub(super) fn tried<T>(&mut self, id: u64, result: &Result<T, Refusal>) {
         let over = matches!(result, Ok(_) | Err(Refusal::Reroute(RerouteError::Stale)));
         if over {
-            self.plans.retain(|(known, _)| *known != id);
+            self.forget(id);
         }
     }
 
@@ -82,9 +94,17 @@ impl Plans {
         self.undo.push_back(undo);
     }
 
-    /// The next plan to undo; it stays until [`Self::undone`].
-    pub(super) fn last(&self) -> Result<&Undo, Refusal> {
-        self.undo.back().ok_or(Refusal::NothingToUndo)
+    /// The next plan to undo, which has to be `expected` unless that is 0; it stays until [`Self::undone`].
+    pub(super) fn last(&self, expected: u64) -> Result<&Undo, Refusal> {
+        let last = self.undo.back().ok_or(Refusal::NothingToUndo)?;
+        match expected == 0 || expected == last.id {
+            true => Ok(last),
+            false => Err(Refusal::NotLast {
+                expected,
+                id: last.id,
+                what: last.what.clone(),
+            }),
+        }
     }
 
     /// The last one was undone.

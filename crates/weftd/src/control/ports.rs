@@ -7,8 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{info, warn};
-use weft_fabric::{Guid, PortNum};
-use weft_manager::{CommandError, PortAction};
+use weft_manager::{CommandError, PortOrder};
 
 use super::Refusal;
 use super::disk::Disk;
@@ -16,20 +15,11 @@ use super::requester::Requester;
 use crate::attachment::Attachment;
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
+use crate::event_log::port_changes::{done, name};
 use crate::request::{Request, ask};
 
 /// Changes of ports that wait.
 const WAITING_MAX: usize = 64;
-
-/// A port that is to change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PortOrder {
-    pub(crate) node: Guid,
-    pub(crate) port: PortNum,
-    pub(crate) action: PortAction,
-    /// Only check whether it can be done.
-    pub(crate) validate_only: bool,
-}
 
 struct UnderWay {
     order: PortOrder,
@@ -50,14 +40,12 @@ impl UnderWay {
                     Ok(made) => made.map_err(Refusal::from),
                     Err(_) => Err(Refusal::Stopping),
                 };
-                tell(hub, self.order, &made);
+                tell(hub, &self.order, &made);
                 *self.kept_as.insert((made?, Disk::deadline()))
             }
         };
-        let PortOrder {
-            node, port, action, ..
-        } = self.order;
-        let what = || format!("port {port} of {node} is {}d", verb(action));
+        let PortOrder { node, port, .. } = self.order;
+        let what = || format!("port {port} of {node} {}", done(self.order.action));
         disk.has(state, deadline, what).await
     }
 }
@@ -105,14 +93,12 @@ impl Ports {
             } else if requester.begin() {
                 self.begin(order, requester);
             } else {
-                let PortOrder {
-                    node, port, action, ..
-                } = order;
+                let PortOrder { node, port, .. } = order;
                 info!(
                     event = "port_not_changed",
-                    %node, %port, action = verb(action),
-                    "port {port} of {node} is unchanged: the client that asked to {} it has disconnected",
-                    verb(action)
+                    %node, %port, action = name(order.action), author = order.note.author, peer = order.note.peer,
+                    "port {port} of {node} is unchanged: the client that asked for it ({}) has disconnected",
+                    name(order.action)
                 );
             }
         }
@@ -120,7 +106,8 @@ impl Ports {
 
     fn begin(&mut self, order: PortOrder, requester: Requester<()>) {
         let (done, answer) = oneshot::channel();
-        let request = Request::Port { order, done };
+        let asked = order.clone();
+        let request = Request::Port { order: asked, done };
         match ask(&self.engine, request) {
             Ok(()) => {
                 self.under_way = Some(UnderWay {
@@ -148,29 +135,15 @@ impl Ports {
 }
 
 /// Sends watchers the change, or logs why there is none.
-fn tell(hub: &EventHub, order: PortOrder, made: &Result<u64, Refusal>) {
-    let PortOrder {
-        node,
-        port,
-        action,
-        validate_only,
-    } = order;
+fn tell(hub: &EventHub, order: &PortOrder, made: &Result<u64, Refusal>) {
     match made {
-        _ if validate_only => {}
-        Ok(_) => hub.tell(DaemonEvent::Port { node, port, action }),
+        Ok(_) => hub.tell(DaemonEvent::Port(Box::new(order.clone()))),
         Err(error) => warn!(
             event = "port_not_changed",
-            node_guid = %node, node = hub.name_of(node), port = port.0, action = verb(action), %error,
-            "port {port} of {node}: not {}d", verb(action)
+            node_guid = %order.node, node = hub.name_of(order.node), port = order.port.0, action = name(order.action),
+            reason = order.note.reason, author = order.note.author, peer = order.note.peer, %error,
+            "port {} of {}: no {}", order.port, order.node, name(order.action)
         ),
-    }
-}
-
-fn verb(action: PortAction) -> &'static str {
-    match action {
-        PortAction::Disable => "disable",
-        PortAction::Enable => "enable",
-        PortAction::Bounce => "bounce",
     }
 }
 
@@ -183,15 +156,15 @@ mod tests {
 
     use super::super::requester;
     use super::*;
+    use weft_fabric::{Guid, PortNum};
+    use weft_manager::PortAction;
+
     use crate::event_hub::InForce;
     use crate::store::Saved;
 
-    const ORDER: PortOrder = PortOrder {
-        node: Guid(7),
-        port: PortNum(1),
-        action: PortAction::Disable,
-        validate_only: false,
-    };
+    fn order() -> PortOrder {
+        PortOrder::new((Guid(7), PortNum(1)), PortAction::Disable)
+    }
 
     fn queue(engine: mpsc::Sender<Request>, saved: Saved) -> (Ports, watch::Sender<Saved>) {
         let (saved, on_disk) = watch::channel(saved);
@@ -211,9 +184,9 @@ mod tests {
         let (first, first_answer) = asked();
         let (second, second_answer) = asked();
         let (third, third_answer) = asked();
-        ports.push(ORDER, first, there);
-        ports.push(ORDER, second, there);
-        ports.push(ORDER, third, there);
+        ports.push(order(), first, there);
+        ports.push(order(), second, there);
+        ports.push(order(), third, there);
         let Some(Request::Port { done, .. }) = requests.recv().await else {
             panic!("the first does not begin");
         };
@@ -240,7 +213,7 @@ mod tests {
         let (mut ports, saved) = queue(engine, Saved::default());
         let there = Attachment::now(true);
         let (requester, answer) = asked();
-        ports.push(ORDER, requester, there);
+        ports.push(order(), requester, there);
         let Some(Request::Port { done, .. }) = requests.recv().await else {
             panic!("it does not begin");
         };
@@ -252,7 +225,7 @@ mod tests {
         answer.wait().await.unwrap();
 
         let (requester, answer) = asked();
-        ports.push(ORDER, requester, there);
+        ports.push(order(), requester, there);
         let Some(Request::Port { done, .. }) = requests.recv().await else {
             panic!("the next one does not begin");
         };
@@ -269,7 +242,7 @@ mod tests {
         let (engine, mut requests) = mpsc::channel(8);
         let mut ports = queue(engine, Saved::everything()).0;
         let (requester, answer) = asked();
-        ports.push(ORDER, requester, Attachment::now(false));
+        ports.push(order(), requester, Attachment::now(false));
         assert!(matches!(answer.wait().await, Err(Refusal::Detached(_))));
         assert!(requests.try_recv().is_err());
     }

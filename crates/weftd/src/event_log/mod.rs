@@ -2,6 +2,10 @@
 
 mod causes;
 mod changes;
+mod intended;
+mod link_errors;
+mod loop_test;
+pub(crate) mod port_changes;
 mod trap_lines;
 
 use std::time::Duration;
@@ -10,7 +14,8 @@ use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum};
-use weft_manager::{Event, RefusedDevice, SweepPhase, SweepReason, SweepReport, TopologyFault};
+use weft_health::Color;
+use weft_manager::{Event, RefusedDevice, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
 
 use crate::event::DaemonEvent;
@@ -59,7 +64,7 @@ impl EventLog {
     pub(crate) fn log(&mut self, what: &DaemonEvent, content: &Content) {
         match (what, content) {
             (DaemonEvent::Fabric(event), content) => self.fabric(event, content),
-            (DaemonEvent::Port { .. }, Content::PortChanged(changed)) => port_changed(changed),
+            (DaemonEvent::Port(_), Content::PortChanged(changed)) => port_changes::changed(changed),
             (DaemonEvent::Plan { id, what, sweep }, _) => info!(
                 event = "plan_in_force",
                 plan = id,
@@ -96,10 +101,28 @@ impl EventLog {
                 "{count} more traps of {} suppressed",
                 sender(traps.lid, &traps.node_name)
             ),
+            (
+                DaemonEvent::Health {
+                    before,
+                    now,
+                    reason,
+                },
+                _,
+            ) => health_changed(*before, *now, reason),
+            (DaemonEvent::HistoryUnwritten { why }, _) => warn!(
+                event = "history_unwritten",
+                "counters and events are not kept: {why}; they are again as soon as that is over"
+            ),
+            (DaemonEvent::HistoryWritten { seconds }, _) => info!(
+                event = "history_written",
+                seconds, "counters and events are kept again, after {seconds} s"
+            ),
             // Reload and attachment log their own events.
             (DaemonEvent::Config { .. } | DaemonEvent::Attachment(_), _) => {}
-            (DaemonEvent::Port { .. } | DaemonEvent::Threshold(_), _) => {}
+            (DaemonEvent::Port(_) | DaemonEvent::Threshold(_), _) => {}
             (DaemonEvent::TrapsSuppressed { .. }, _) => {}
+            // Plans and sweeps have events of their own.
+            (DaemonEvent::Operation(_) | DaemonEvent::OperationProgress(_), _) => {}
         }
     }
 
@@ -186,6 +209,23 @@ impl EventLog {
     }
 }
 
+fn health_changed(before: Color, now: Color, reason: &str) {
+    let (before, color) = (before.name(), now.name());
+    match now {
+        Color::Green => info!(
+            event = "health_changed",
+            before, color, reason, "health is {color}, it was {before}: {reason}"
+        ),
+        _ => warn!(
+            event = "health_changed",
+            before,
+            color,
+            reason,
+            "health is {color}, it was {before}: {reason}; weft health tells more"
+        ),
+    }
+}
+
 fn device_refused(refused: &RefusedDevice) {
     warn!(
         event = "device_refused",
@@ -197,26 +237,6 @@ fn device_refused(refused: &RefusedDevice) {
         at_port = refused.trusted.port.0,
         neighbour_guid = %refused.neighbour,
         "{refused}"
-    );
-}
-
-fn topology_fault(fault: &TopologyFault) {
-    let trusted = fault.trusted.as_ref();
-    let is_quarantined = !fault.enforced.is_empty();
-    let effect = match is_quarantined {
-        true => "; routes leave the link out",
-        false => "",
-    };
-    warn!(
-        event = "topology_fault",
-        node = fault.found.name,
-        node_guid = %fault.found.node,
-        port = fault.found.port.0,
-        at = trusted.map(|end| end.name.as_str()),
-        at_guid = trusted.map(|end| end.node.to_string()),
-        at_port = trusted.map(|end| end.port.0),
-        quarantined = is_quarantined,
-        "{fault}{effect}"
     );
 }
 
@@ -307,7 +327,18 @@ fn sweep_link_or_role(event: &Event) {
             port = port.port.0,
             "the device behind {port} is right again, or gone"
         ),
-        Event::TopologyFault(fault) => topology_fault(fault),
+        Event::ReplacementRecognised(offer) => intended::recognised(offer),
+        Event::HfiReplaced(replaced) => intended::replaced(replaced),
+        Event::ReplacementRemoved { old, new } => intended::removed(*old, new),
+        Event::LinkErrors(found) => link_errors::found(found),
+        Event::LinkErrorsOver {
+            a,
+            b,
+            rule,
+            was_out,
+            why,
+        } => link_errors::over(a, b, *rule, *was_out, *why),
+        Event::TopologyFault(fault) => intended::fault(fault),
         Event::TopologyFaultsUntold { count } => warn!(
             event = "topology_faults_untold",
             count,
@@ -345,6 +376,18 @@ fn sweep_link_or_role(event: &Event) {
                 false => "disabled, until 'weft port enable'",
             }
         ),
+        Event::LoopTestStarted {
+            fast,
+            packets,
+            length_max,
+        } => loop_test::started(*fast, *packets, *length_max),
+        Event::LoopTestStopped => info!(event = "loop_test_stopped", "the loop test has ended"),
+        Event::LoopsPlanned(loops) => loop_test::planned(loops),
+        Event::LoopPacketsInjected {
+            packets,
+            sent,
+            injected,
+        } => loop_test::injected(*packets, *sent, *injected),
         Event::SweepsPaused(pause) => warn!(
             event = "sweeps_paused",
             until_unix_ns = pause.until.0,
@@ -391,25 +434,6 @@ pub(crate) fn span(time: Duration) -> String {
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
-}
-
-fn port_changed(changed: &v1::PortChanged) {
-    let id = changed.port.unwrap_or_default();
-    let done = match changed.action() {
-        v1::PortAction::Disable => "disabled",
-        v1::PortAction::Bounce => "bounced",
-        _ => "enabled",
-    };
-    let name = called(id.node_guid, &changed.node_name);
-    info!(
-        event = "port_changed",
-        action = done,
-        node = changed.node_name,
-        node_guid = guid(id.node_guid),
-        port = id.port,
-        "port {} of {name} {done} by a client",
-        id.port
-    );
 }
 
 /// Logs that a device refuses a setting of congestion control.
@@ -535,6 +559,7 @@ pub(crate) fn reason_name(reason: SweepReason) -> &'static str {
         SweepReason::Election => "election",
         SweepReason::OwnPort => "own_port",
         SweepReason::Unquarantine => "unquarantine",
+        SweepReason::LinkErrors => "link_errors",
     }
 }
 

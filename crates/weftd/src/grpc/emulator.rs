@@ -1,8 +1,8 @@
 //! EmulatorService.
 
 use tonic::{Request, Response, Status};
-use weft_api::v1;
-use weft_api::v1::emulator_service_server::EmulatorService;
+use weft_api::emulator_v1 as v1;
+use weft_api::emulator_v1::emulator_service_server::EmulatorService;
 use weft_emulator::control::{Controller, ControllerError};
 use weft_emulator::io::Control;
 use weft_emulator::traffic::{JobReport, TrafficJob, TrafficPattern};

@@ -4,31 +4,30 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
-use weft_api::v1;
 use weft_api::v1::fabric_service_server::FabricService;
-use weft_fabric::export::{self, DotOptions, SnapshotOptions};
+use weft_api::v1::{self, SnapshotExtra};
+use weft_fabric::export::{self, SnapshotOptions};
+use weft_fabric::picture::{Marks, Picture};
 use weft_fabric::tree::Tree;
-use weft_fabric::{NodeId, PortRef, Snapshot};
+use weft_fabric::{Administration, NodeId, PortRef, Snapshot};
+use weft_manager::sa;
 use weft_report::{Focus, Options};
 
+use super::chunks::stream;
 use super::page::Page;
 use super::sweep::under_way;
 use super::topology::on_disk;
 use super::{Key, Services, attachment, end_key, select, topology};
 use crate::baselines::Baseline;
+use crate::health::Order;
 
 /// Items of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1000, 10_000);
 /// Forwarding tables of a page where nothing is said, and at most: each has up to 48 KiB.
 const TABLES: (usize, usize) = (16, 64);
-/// Bytes of an export in one message.
-const CHUNK: usize = 64 << 10;
-/// Messages of an export that wait for their reader.
-const CHUNKS_AHEAD: usize = 8;
 
 type Out<T> = Result<Response<T>, Status>;
 type Parts<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -160,9 +159,11 @@ impl FabricService for Services {
 
     async fn get_snapshot(
         &self,
-        _: Request<v1::GetSnapshotRequest>,
+        request: Request<v1::GetSnapshotRequest>,
     ) -> Out<Self::GetSnapshotStream> {
-        let parts = weft_api::snapshot::parts(self.hub.snapshot());
+        let extras = weft_api::snapshot::extras(&request.into_inner());
+        let snapshot = self.snapshot_with(&extras).await?;
+        let parts = weft_api::snapshot::parts(snapshot, &extras);
         let parts = tokio_stream::iter(parts).map(Ok);
         Ok(Response::new(Box::pin(parts)))
     }
@@ -173,16 +174,23 @@ impl FabricService for Services {
         &self,
         request: Request<v1::ExportFabricRequest>,
     ) -> Out<Self::ExportFabricStream> {
-        let format = request.into_inner().format();
+        let request = request.into_inner();
+        let format = request.format();
         if format == v1::ExportFormat::Unspecified {
             return Err(Status::invalid_argument(
                 "format: expected one that is known",
             ));
         }
-        let snapshot = self.hub.snapshot();
-        let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
-        tokio::task::spawn_blocking(move || export(&snapshot, format, sender));
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let snapshot = self.snapshot_with(&[SnapshotExtra::Administration]).await?;
+        let options = SnapshotOptions {
+            port_tables: request.port_tables,
+            ..SnapshotOptions::default()
+        };
+        let message = |data| v1::ExportFabricResponse { data };
+        let chunks = stream(message, move |sink| {
+            export(&snapshot, format, options, sink)
+        });
+        Ok(Response::new(ReceiverStream::new(chunks)))
     }
 
     type CompareTopologyStream = Parts<v1::CompareTopologyResponse>;
@@ -217,6 +225,8 @@ impl FabricService for Services {
         }
         let baselines = Arc::clone(&self.baselines);
         let saved = on_disk(move || baselines.save(&name, &snapshot, replace)).await?;
+        // The fabric as it is now is what it should be; a full queue only means that this is not known yet.
+        let _ = self.health.order(Order::BaselineSaved);
         let baseline = Some(baseline(saved));
         Ok(Response::new(v1::SaveBaselineResponse { baseline }))
     }
@@ -270,7 +280,7 @@ fn options(snapshot: &Snapshot, focus: &str) -> Result<Options, Status> {
         text => Some(Focus::new(
             snapshot,
             &select(snapshot, "focus", text)?,
-            true,
+            &Options::default(),
         )),
     };
     Ok(Options {
@@ -284,45 +294,62 @@ fn link_key(link: &v1::Link) -> Key {
     from.map_or((0, 0), end_key)
 }
 
-type Chunks = mpsc::Sender<Result<v1::ExportFabricResponse, Status>>;
-
-fn export(snapshot: &Arc<Snapshot>, format: v1::ExportFormat, chunks: Chunks) {
-    let mut sink = io::BufWriter::with_capacity(CHUNK, ChunkSink(&chunks));
-    let written = match format {
-        v1::ExportFormat::OpareportSnapshot => {
-            export::write_snapshot(snapshot, SnapshotOptions::default(), &mut sink)
+impl Services {
+    /// The fabric with what subnet administration knows, where that is among the extras.
+    async fn snapshot_with(&self, extras: &[SnapshotExtra]) -> Result<Arc<Snapshot>, Status> {
+        let mut snapshot = self.hub.snapshot();
+        if self.must_be_master().is_err() {
+            // Groups and virtual fabrics are those of another manager.
+            let lacking = &mut Arc::make_mut(&mut snapshot).lacking;
+            (lacking.administration, lacking.cables) = (true, true);
+            return Ok(snapshot);
         }
-        v1::ExportFormat::Topology => export::write_topology(snapshot, &mut sink),
-        v1::ExportFormat::Ibnetdiscover => {
-            export::write_ibnetdiscover(&snapshot.topology, &mut sink)
+        if extras.contains(&SnapshotExtra::Cables) {
+            Arc::make_mut(&mut snapshot).cables = self.cables.borrow().clone();
         }
-        _ => export::write_dot(&snapshot.topology, DotOptions::default(), &mut sink),
-    };
-    let written = written.and_then(|()| sink.flush());
-    if let Err(error) = written
-        && error.kind() != io::ErrorKind::BrokenPipe
-    {
-        // The reader may have gone; nobody else needs the error.
-        let _ = chunks.blocking_send(Err(Status::internal(error.to_string())));
+        let groups = extras.contains(&SnapshotExtra::DeviceGroups);
+        let quarantined = extras.contains(&SnapshotExtra::QuarantinedNodes);
+        if !groups && !quarantined && !extras.contains(&SnapshotExtra::Administration) {
+            return Ok(snapshot);
+        }
+        let settings = self.query_settings.borrow().sa.clone();
+        let multicast = self.hub.multicast_groups();
+        let added = tokio::task::spawn_blocking(move || {
+            let administration = Administration {
+                groups: multicast,
+                virtual_fabrics: sa::virtual_fabrics(&settings),
+                device_groups: groups.then(|| sa::device_groups(&settings, Arc::clone(&snapshot))),
+                quarantined: quarantined.then(|| sa::quarantined_nodes(&snapshot)),
+            };
+            Arc::new(Snapshot {
+                administration: Arc::new(administration),
+                ..snapshot.as_ref().clone()
+            })
+        });
+        added
+            .await
+            .map_err(|error| Status::internal(error.to_string()))
     }
 }
 
-/// Sends written bytes as messages; blocks while the reader is behind.
-struct ChunkSink<'a>(&'a Chunks);
-
-impl Write for ChunkSink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let bytes = &bytes[..bytes.len().min(CHUNK)];
-        let chunk = v1::ExportFabricResponse {
-            data: bytes.to_vec(),
-        };
-        match self.0.blocking_send(Ok(chunk)) {
-            Ok(()) => Ok(bytes.len()),
-            Err(_) => Err(io::ErrorKind::BrokenPipe.into()),
+fn export(
+    snapshot: &Arc<Snapshot>,
+    format: v1::ExportFormat,
+    options: SnapshotOptions,
+    sink: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        v1::ExportFormat::OpareportSnapshot => export::write_snapshot(snapshot, options, sink),
+        v1::ExportFormat::Topology => export::write_topology(snapshot, sink),
+        v1::ExportFormat::Ibnetdiscover => export::write_ibnetdiscover(&snapshot.topology, sink),
+        _ => {
+            let picture = Picture {
+                topology: &snapshot.topology,
+                title: "",
+                hosts: false,
+                marks: &Marks::default(),
+            };
+            picture.write_dot(sink)
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

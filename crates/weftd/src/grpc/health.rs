@@ -12,20 +12,25 @@ use crate::heartbeat::{BEAT, Hearts};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that show the last known state while the fabric is gone, and say so.
-const READING: [&str; 5] = [
+const READING: [&str; 9] = [
     "weft.v1.FabricService",
+    "weft.v1.FabricHealthService",
+    "weft.v1.CableService",
     "weft.v1.VirtualFabricService",
     "weft.v1.ManagerService",
     "weft.v1.ConfigService",
+    "weft.v1.CounterService",
+    "weft.v1.OperationService",
     "weft.v1.WatchService",
 ];
 /// Services that need the fabric; the empty name is the daemon as a whole.
-const ACTING: [&str; 5] = [
+const ACTING: [&str; 6] = [
     "",
     "weft.v1.RouteService",
     "weft.v1.PortService",
+    "weft.v1.ReplacementService",
     "weft.v1.PerfService",
-    "weft.v1.EmulatorService",
+    "weft.emulator.v1.EmulatorService",
 ];
 /// The service that does not serve while sweeps are paused, either.
 const SWEEPS: &str = "weft.v1.SweepService";

@@ -97,8 +97,17 @@ fn timeout(text: &str) -> Option<Duration> {
 }
 
 /// Open streams by client: streams outlast the calls that opened them, so call limits do not cover them.
-#[derive(Debug, Default)]
-pub(crate) struct Watchers(Mutex<HashMap<Option<SocketAddr>, usize>>);
+#[derive(Debug)]
+pub(crate) struct Watchers {
+    most: usize,
+    streams: Mutex<HashMap<Option<SocketAddr>, usize>>,
+}
+
+impl Default for Watchers {
+    fn default() -> Self {
+        Self::at_most(WATCHERS_MAX)
+    }
+}
 
 /// One stream of a connection.
 #[derive(Debug)]
@@ -108,6 +117,12 @@ pub(super) struct Watcher {
 }
 
 impl Watchers {
+    /// For this many streams of all clients.
+    pub(super) fn at_most(most: usize) -> Self {
+        let streams = Mutex::default();
+        Self { most, streams }
+    }
+
     /// One more, of the connection from this address.
     pub(super) fn enter(self: &Arc<Self>, peer: Option<SocketAddr>) -> Result<Watcher, Status> {
         let mut streams = self.streams();
@@ -118,12 +133,13 @@ impl Watchers {
                 "this connection has {WATCHERS_PER_CONNECTION} Watch streams already, which is the most"
             )));
         }
-        if total >= WATCHERS_MAX {
+        if total >= self.most {
             if *own == 0 {
                 streams.remove(&peer);
             }
             return Err(Status::resource_exhausted(format!(
-                "the daemon has {WATCHERS_MAX} Watch streams already, which is the most; try again later"
+                "the daemon has {} Watch streams already, which is the most; try again later",
+                self.most
             )));
         }
         *own += 1;
@@ -132,7 +148,7 @@ impl Watchers {
     }
 
     fn streams(&self) -> MutexGuard<'_, HashMap<Option<SocketAddr>, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -118,6 +118,20 @@ impl ManagerService for Services {
         }))
     }
 
+    async fn control_loop_test(
+        &self,
+        request: Request<v1::ControlLoopTestRequest>,
+    ) -> Out<v1::ControlLoopTestResponse> {
+        self.order_loop_test(request).await
+    }
+
+    async fn get_loop_test(
+        &self,
+        request: Request<v1::GetLoopTestRequest>,
+    ) -> Out<v1::GetLoopTestResponse> {
+        self.show_loop_test(request).await
+    }
+
     type DumpStateStream = ReceiverStream<Result<v1::DumpStateResponse, Status>>;
 
     async fn dump_state(&self, _: Request<v1::DumpStateRequest>) -> Out<Self::DumpStateStream> {

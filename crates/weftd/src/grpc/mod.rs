@@ -1,16 +1,29 @@
 //! The API `weft.v1`.
 
+mod cable;
+mod chunks;
 mod config;
+mod counter_watch;
+mod counters;
+mod details;
 mod emulator;
 mod fabric;
+mod fabric_health;
 mod health;
+mod history;
 mod limits;
+mod loop_test;
 mod manager;
+mod operation;
 mod page;
 mod perf;
+mod picture;
 mod plan;
 mod port;
+mod ports;
+mod reason;
 mod refusal;
+mod replacement;
 mod route;
 mod sweep;
 mod topology;
@@ -19,24 +32,35 @@ mod watch;
 
 use std::sync::Arc;
 
+use axum::middleware::map_response;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
+use tonic::service::Routes;
 use tonic::transport::server::Router;
 use tonic_health::pb::health_server::{Health, HealthServer};
+use tower::layer::util::{Identity, Stack};
+use weft_api::emulator_v1::emulator_service_server::EmulatorServiceServer;
 use weft_api::v1;
+use weft_api::v1::cable_service_server::CableServiceServer;
 use weft_api::v1::config_service_server::ConfigServiceServer;
-use weft_api::v1::emulator_service_server::EmulatorServiceServer;
+use weft_api::v1::counter_service_server::CounterServiceServer;
+use weft_api::v1::fabric_health_service_server::FabricHealthServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
+use weft_api::v1::history_service_server::HistoryServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
+use weft_api::v1::operation_service_server::OperationServiceServer;
 use weft_api::v1::perf_service_server::PerfServiceServer;
+use weft_api::v1::picture_service_server::PictureServiceServer;
 use weft_api::v1::port_service_server::PortServiceServer;
+use weft_api::v1::replacement_service_server::ReplacementServiceServer;
 use weft_api::v1::route_service_server::RouteServiceServer;
 use weft_api::v1::sweep_service_server::SweepServiceServer;
 use weft_api::v1::virtual_fabric_service_server::VirtualFabricServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
+use weft_fabric::CableMemories;
 use weft_fabric::Snapshot;
 use weft_fabric::enums::SmState;
 use weft_manager::CommandError;
@@ -44,16 +68,22 @@ use weft_report::{Point, Selection};
 
 use crate::attachment::Attachment;
 use crate::baselines::Baselines;
-use crate::control::Control;
+use crate::control::{Control, Refusal};
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
 use crate::heartbeat::Hearts;
+use crate::history::History;
+use crate::otlp::{RequestSpans, Tracer};
+use crate::port_counters::PortCounters;
 use crate::port_metrics::PortMetrics;
 use crate::query_thread::QuerySettings;
 use crate::request::Request;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
 
+pub(crate) use counters::CounterReaders;
+pub(crate) use fabric_health::color;
+pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
 
@@ -63,8 +93,13 @@ pub(crate) struct Services {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) control: Control,
-    /// Port counters.
+    /// The last image of the performance manager.
     pub(crate) port_metrics: Arc<PortMetrics>,
+    /// Running totals of port counters.
+    pub(crate) port_counters: Arc<PortCounters>,
+    /// Memories of cables.
+    pub(crate) cables: observed::Receiver<Arc<CableMemories>>,
+    pub(crate) counter_readers: CounterReaders,
     pub(crate) query_settings: observed::Receiver<QuerySettings>,
     /// Handle to an emulated fabric; `None` for a real one.
     pub(crate) controller: Option<Controller>,
@@ -73,6 +108,13 @@ pub(crate) struct Services {
     pub(crate) watchers: Arc<Watchers>,
     /// Saved topology files.
     pub(crate) baselines: Arc<Baselines>,
+    /// The page of what is wrong.
+    pub(crate) health: crate::health::Health,
+    /// Where spans of requests go.
+    pub(crate) tracer: Tracer,
+    /// Counters and events of the past, where they are kept.
+    pub(crate) history: Option<Arc<History>>,
+    pub(crate) history_readers: HistoryReaders,
 }
 
 impl Services {
@@ -82,7 +124,7 @@ impl Services {
         match (status.role, status.master) {
             (role @ (SmState::STANDBY | SmState::NOT_ACTIVE), Some(master)) => {
                 let error = CommandError::NotMaster { role, master };
-                Err(Status::failed_precondition(error.to_string()))
+                Err(refusal::port_refused(&error))
             }
             _ => Ok(()),
         }
@@ -91,9 +133,7 @@ impl Services {
     /// Refuses commands that need a sweep while sweeps are paused.
     fn must_not_be_paused(&self) -> Result<(), Status> {
         match self.hub.status().pause {
-            Some(_) => Err(Status::failed_precondition(
-                CommandError::Paused.to_string(),
-            )),
+            Some(_) => Err(refusal::port_refused(&CommandError::Paused)),
             None => Ok(()),
         }
     }
@@ -101,12 +141,12 @@ impl Services {
     /// Refuses commands that need the fabric while it is gone.
     fn must_be_attached(&self) -> Result<(), Status> {
         let required = self.hub.attachment().required();
-        required.map_err(|detached| Status::unavailable(detached.to_string()))
+        required.map_err(|detached| refusal::status(&detached.into()))
     }
 }
 
 fn stopping() -> Status {
-    Status::unavailable("the daemon is stopping")
+    refusal::status(&Refusal::Stopping)
 }
 
 /// Resolves a point in a request. Files are not read for clients.
@@ -142,7 +182,7 @@ fn router(
     tls: Option<Tls>,
     services: Services,
     health: HealthServer<impl Health>,
-) -> Result<Router, DaemonError> {
+) -> Result<Router<Stack<RequestSpans, Identity>>, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
     let mut server = Limits::USUAL.server();
     if let Some(tls) = tls {
@@ -158,23 +198,37 @@ fn router(
     let config = ConfigServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
-    let routes = RouteServiceServer::new(services.clone())
+    let route_service = RouteServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let counters =
+        CounterServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let fabrics = VirtualFabricServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
-    Ok(server
+    let spans = RequestSpans(services.tracer.clone());
+    let mut routes = Routes::builder();
+    routes
         .add_service(health)
         .add_service(reflection)
         .add_service(FabricServiceServer::new(services.clone()))
-        .add_service(routes)
+        .add_service(route_service)
         .add_service(PortServiceServer::new(services.clone()))
+        .add_service(ReplacementServiceServer::new(services.clone()))
+        .add_service(OperationServiceServer::new(services.clone()))
+        .add_service(CableServiceServer::new(services.clone()))
         .add_service(SweepServiceServer::new(services.clone()))
         .add_service(ManagerServiceServer::new(services.clone()))
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
+        .add_service(PictureServiceServer::new(services.clone()))
+        .add_service(counters)
         .add_service(EmulatorServiceServer::new(services.clone()))
         .add_service(fabrics)
-        .add_service(WatchServiceServer::new(services)))
+        .add_service(HistoryServiceServer::new(services.clone()))
+        .add_service(FabricHealthServiceServer::new(services.clone()))
+        .add_service(WatchServiceServer::new(services));
+    let router = routes.routes().into_axum_router();
+    let detailed = router.layer(map_response(details::complete));
+    Ok(server.layer(spans).add_routes(Routes::from(detailed)))
 }
 
 /// State of the connection to the fabric as a message.

@@ -1,6 +1,7 @@
 //! PerfService.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tonic::{Request, Response, Status};
 use weft_api::v1;
@@ -40,20 +41,21 @@ impl PerfService for Services {
 }
 
 impl Services {
-    /// The last image, once it has one before it.
-    fn image(&self) -> Result<Arc<Image>, Status> {
-        let interval = self
-            .query_settings
-            .borrow()
-            .pm
-            .as_ref()
-            .map(|pm| pm.interval);
-        let Some(interval) = interval else {
-            return Err(Status::failed_precondition(
+    /// Refuses questions about counters that nobody reads; returns the interval at which they are read.
+    pub(super) fn must_read_counters(&self) -> Result<Duration, Status> {
+        let settings = self.query_settings.borrow();
+        let interval = settings.pm.as_ref().map(|pm| pm.interval);
+        interval.ok_or_else(|| {
+            Status::failed_precondition(
                 "the performance manager is off, so nobody reads the ports' counters: set \
                  <Start>1</Start> in section <Pm> of the configuration and reload it",
-            ));
-        };
+            )
+        })
+    }
+
+    /// The last image, once it has one before it.
+    pub(super) fn image(&self) -> Result<Arc<Image>, Status> {
+        let interval = self.must_read_counters()?;
         let image = self.port_metrics.latest().filter(|image| image.span_ns > 0);
         image.ok_or_else(|| {
             let seconds = interval.as_secs();

@@ -15,17 +15,19 @@ use weft_routing::EngineKind;
 use super::refusal::status;
 use super::{Services, stopping};
 use crate::control::PlanRequest;
+use crate::operations::Origin;
 use crate::request::{Request, ask};
 
 impl Services {
     pub(super) async fn plan(
         &self,
         request: v1::PlanRoutesRequest,
+        by: Origin,
         begin_by: Instant,
     ) -> Result<v1::PlanRoutesResponse, Status> {
         let topology = Arc::clone(&self.hub.snapshot().topology);
         let request = plan_request(request, &topology)?;
-        let planned = self.control.plan(request, begin_by).await;
+        let planned = self.control.plan(request, by, begin_by).await;
         let planned = planned.map_err(|refusal| status(&refusal))?;
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
@@ -37,6 +39,7 @@ impl Services {
                 .map(v1::Finding::from)
                 .collect(),
             generation: self.hub.snapshot().generation,
+            operation_id: planned.operation,
         })
     }
 

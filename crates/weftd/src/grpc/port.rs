@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
-use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
+use weft_api::{disabled_port, v1};
 use weft_fabric::{Guid, PortNum};
-use weft_manager::PortAction;
 use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::evidence::{EndEvidence, LinkUse, way_round};
 use weft_manager::sm::quarantine::QuarantineOrder;
+use weft_manager::{PortNote, PortOrder};
 
 use super::limits::begin_by;
-use super::refusal::{not_quarantined, status};
+use super::ports::{PortsStream, action, peer};
+use super::refusal::{not_quarantined, port_refused, status, wrong_field};
 use super::{Services, stopping};
-use crate::control::PortOrder;
 use crate::event_hub::unix_time_ns;
 use crate::request::{Kept, Request as Ask, ask};
 
@@ -25,13 +25,58 @@ impl PortService for Services {
         &self,
         request: Request<v1::SetPortStateRequest>,
     ) -> Result<Response<v1::SetPortStateResponse>, Status> {
-        let begin_by = begin_by(request.metadata());
-        let order = order(request.into_inner())?;
+        let (begin_by, peer) = (begin_by(request.metadata()), peer(&request));
+        let request = request.into_inner();
+        let (node, port) = named(request.port)?;
+        let order = PortOrder {
+            node,
+            port,
+            action: action(request.action(), request.link)?,
+            force: request.force,
+            note: PortNote {
+                reason: request.reason,
+                author: request.author,
+                peer,
+            },
+        };
         self.must_be_master()?;
-        let changed = self.control.port(order, begin_by).await;
-        changed.map_err(|refusal| status(&refusal))?;
+        order.note.check().map_err(|error| port_refused(&error))?;
+        match request.validate_only {
+            true => {
+                let asked = self.may_change(vec![(node, port)], order.action, order.force);
+                for may in asked.await? {
+                    may.result.map_err(|error| port_refused(&error))?;
+                }
+            }
+            false => {
+                let changed = self.control.port(order, begin_by).await;
+                changed.map_err(|refusal| status(&refusal))?;
+            }
+        }
         let generation = self.hub.snapshot().generation;
         Ok(Response::new(v1::SetPortStateResponse { generation }))
+    }
+
+    type SetPortsStream = PortsStream;
+
+    async fn set_ports(
+        &self,
+        request: Request<v1::SetPortsRequest>,
+    ) -> Result<Response<PortsStream>, Status> {
+        self.change_ports(request).await.map(Response::new)
+    }
+
+    async fn list_disabled_ports(
+        &self,
+        _: Request<v1::ListDisabledPortsRequest>,
+    ) -> Result<Response<v1::ListDisabledPortsResponse>, Status> {
+        self.must_be_master()?;
+        let (told, answer) = oneshot::channel();
+        let asked = ask(&self.engine, Ask::DisabledPorts(told));
+        asked.map_err(|refusal| status(&refusal))?;
+        let ports = answer.await.map_err(|_| stopping())?.into_iter();
+        let ports = ports.map(disabled_port).collect();
+        Ok(Response::new(v1::ListDisabledPortsResponse { ports }))
     }
 
     async fn list_quarantine(
@@ -133,10 +178,10 @@ impl Services {
     }
 }
 
-fn named(port: Option<v1::PortId>) -> Result<(Guid, PortNum), Status> {
-    let id = port.ok_or_else(|| Status::invalid_argument("port: is missing"))?;
-    weft_api::point_of(&id)
-        .ok_or_else(|| Status::invalid_argument(format!("port.port: {} is beyond 255", id.port)))
+pub(super) fn named(port: Option<v1::PortId>) -> Result<(Guid, PortNum), Status> {
+    let id = port.ok_or_else(|| wrong_field("port", "is missing"))?;
+    let end = weft_api::point_of(&id);
+    end.ok_or_else(|| wrong_field("port.port", &format!("{} is beyond 255", id.port)))
 }
 
 /// The losses of a port's link, by the present clock.
@@ -148,24 +193,4 @@ fn losses(end: EndEvidence) -> v1::PortLosses {
         lost_unix_time_ns: end.losses.iter().map(at).collect(),
         entry: end.bar.map(Into::into),
     }
-}
-
-fn order(request: v1::SetPortStateRequest) -> Result<PortOrder, Status> {
-    let action = match request.action() {
-        v1::PortAction::Disable => PortAction::Disable,
-        v1::PortAction::Enable => PortAction::Enable,
-        v1::PortAction::Bounce => PortAction::Bounce,
-        v1::PortAction::Unspecified => {
-            return Err(Status::invalid_argument(
-                "action: expected DISABLE, ENABLE or BOUNCE",
-            ));
-        }
-    };
-    let (node, port) = named(request.port)?;
-    Ok(PortOrder {
-        node,
-        port,
-        action,
-        validate_only: request.validate_only,
-    })
 }

@@ -3,12 +3,12 @@
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::route_service_server::RouteService;
-use weft_report::Detail;
+use weft_report::Options;
 
 use super::limits::begin_by;
-use super::refusal::status;
+use super::operation::origin;
+use super::refusal::{status, wrong_field};
 use super::{Services, select};
-use crate::control::Undone;
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
@@ -26,12 +26,13 @@ impl RouteService for Services {
         let count = |selection: &weft_report::Selection| selection.end_ports(&snapshot).len();
         let pairs = count(&source).saturating_mul(count(&destination));
         if pairs > PAIRS_MAX {
-            return Err(Status::invalid_argument(format!(
-                "source and destination name {pairs} pairs of ports, allowed: up to {PAIRS_MAX}"
-            )));
+            let what = format!(
+                "with destination it names {pairs} pairs of ports, allowed: up to {PAIRS_MAX}"
+            );
+            return Err(wrong_field("source", &what));
         }
-        let report = weft_report::route(&snapshot, &source, &destination, Detail::USUAL);
-        let report = report.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let report = weft_report::route(&snapshot, &source, &destination, &Options::default());
+        let report = report.map_err(|error| wrong_field("source", &error.to_string()))?;
         Ok(Response::new(v1::GetRouteResponse {
             routes: report.routes.into_iter().map(v1::Route::from).collect(),
             generation: snapshot.generation,
@@ -43,7 +44,8 @@ impl RouteService for Services {
         request: Request<v1::PlanRoutesRequest>,
     ) -> Result<Response<v1::PlanRoutesResponse>, Status> {
         let begin_by = begin_by(request.metadata());
-        let planned = self.plan(request.into_inner(), begin_by).await;
+        let by = origin(&request, |request| request.label.as_ref())?;
+        let planned = self.plan(request.into_inner(), by, begin_by).await;
         planned.map(Response::new)
     }
 
@@ -52,21 +54,34 @@ impl RouteService for Services {
         request: Request<v1::ApplyRoutePlanRequest>,
     ) -> Result<Response<v1::ApplyRoutePlanResponse>, Status> {
         let begin_by = begin_by(request.metadata());
+        let by = origin(&request, |request| request.label.as_ref())?;
+        if !by.id.is_empty() {
+            let what = "not allowed: the operation is that of the plan";
+            return Err(wrong_field("label.operation_id", what));
+        }
         let id = request.into_inner().plan_id;
-        let sweep = self.control.apply(id, begin_by).await;
+        let sweep = self.control.apply(id, by, begin_by).await;
         let sweep = sweep.map_err(|refusal| status(&refusal))?;
-        Ok(Response::new(v1::ApplyRoutePlanResponse { sweep }))
+        Ok(Response::new(v1::ApplyRoutePlanResponse {
+            sweep,
+            operation_id: self.control.operations().of_plan(id),
+        }))
     }
 
     async fn roll_back_routes(
         &self,
         request: Request<v1::RollBackRoutesRequest>,
     ) -> Result<Response<v1::RollBackRoutesResponse>, Status> {
-        let undone = self.control.roll_back(begin_by(request.metadata())).await;
-        let Undone { sweep, what } = undone.map_err(|refusal| status(&refusal))?;
+        let begin_by = begin_by(request.metadata());
+        let by = origin(&request, |request| request.label.as_ref())?;
+        let expected = request.into_inner().expected_plan_id;
+        let undone = self.control.roll_back(expected, by, begin_by).await;
+        let undone = undone.map_err(|refusal| status(&refusal))?;
         Ok(Response::new(v1::RollBackRoutesResponse {
-            sweep,
-            undone: what,
+            sweep: undone.sweep,
+            undone: undone.what,
+            plan_id: undone.id,
+            operation_id: undone.operation,
         }))
     }
 

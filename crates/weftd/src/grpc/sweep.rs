@@ -1,31 +1,46 @@
 //! SweepService.
 
-use tokio::sync::oneshot;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::sweep_service_server::SweepService;
 
+use super::operation::origin;
 use super::page::Page;
-use super::refusal::status;
+use super::refusal::{operation_refused, status};
 use super::{Services, stopping};
 use crate::event_hub::{Current, KEPT_SWEEPS};
+use crate::operations::Operations;
 use crate::request::{self, ask};
 
 #[tonic::async_trait]
 impl SweepService for Services {
     async fn start_sweep(
         &self,
-        _: Request<v1::StartSweepRequest>,
+        request: Request<v1::StartSweepRequest>,
     ) -> Result<Response<v1::StartSweepResponse>, Status> {
         self.must_be_master()?;
         self.must_be_attached()?;
         self.must_not_be_paused()?;
-        let (told, answer) = oneshot::channel();
-        let asked = ask(&self.engine, request::Request::Sweep(told));
-        asked.map_err(|refusal| status(&refusal))?;
-        let number = answer.await.map_err(|_| stopping())?;
-        let number = number.map_err(|detached| Status::unavailable(detached.to_string()))?;
-        Ok(Response::new(v1::StartSweepResponse { number }))
+        let by = origin(&request, |request| request.label.as_ref())?;
+        let operations = self.control.operations();
+        let (kind, state) = (v1::OperationKind::Sweep, v1::OperationState::Applying);
+        let begun = operations.begin(&by, kind, state, "sweep");
+        let operation_id = begun.map_err(|error| operation_refused(&error))?.id;
+        // Goes on without a client that leaves meanwhile, so that the operation gets its sweep.
+        let asked = tokio::spawn(swept(
+            self.engine.clone(),
+            operations.clone(),
+            operation_id.clone(),
+        ));
+        let number = asked.await.map_err(|_| stopping())??;
+        self.tracer.caused(number, request.extensions().get());
+        Ok(Response::new(v1::StartSweepResponse {
+            number,
+            operation_id,
+        }))
     }
 
     async fn get_sweep(
@@ -72,6 +87,27 @@ impl SweepService for Services {
             next_page_token,
         }))
     }
+}
+
+/// Asks for a sweep of an operation; its number.
+async fn swept(
+    engine: mpsc::Sender<request::Request>,
+    operations: Arc<Operations>,
+    operation: String,
+) -> Result<u64, Status> {
+    let number = asked(&engine).await;
+    match &number {
+        Ok(number) => operations.sweeps(&operation, *number),
+        Err(status) => operations.failed(&operation, status.message()),
+    }
+    number
+}
+
+async fn asked(engine: &mpsc::Sender<request::Request>) -> Result<u64, Status> {
+    let (told, answer) = oneshot::channel();
+    ask(engine, request::Request::Sweep(told)).map_err(|refusal| status(&refusal))?;
+    let number = answer.await.map_err(|_| stopping())?;
+    number.map_err(|detached| status(&detached.into()))
 }
 
 /// The running sweep as a message.

@@ -12,6 +12,7 @@ use weft_fabric::Snapshot;
 use weft_fabric::import::{TOPOLOGY_FILE_MAX, import_topology};
 use weft_fabric::intended::compare;
 
+use super::refusal::wrong_field;
 use crate::baselines::{BaselineError, Baselines};
 
 /// Comparisons at the same time: each holds a whole file.
@@ -90,7 +91,7 @@ fn refused(why: &BaselineError) -> Status {
     let text = why.to_string();
     match why {
         BaselineError::NoDirectory => Status::failed_precondition(text),
-        BaselineError::Name(_) => Status::invalid_argument(text),
+        BaselineError::Name(_) => wrong_field("name", &text),
         BaselineError::Exists(_) => Status::already_exists(text),
         BaselineError::Missing { .. } => Status::not_found(text),
         BaselineError::TooMany => Status::resource_exhausted(text),

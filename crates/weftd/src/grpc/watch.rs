@@ -1,5 +1,6 @@
 //! WatchService.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
@@ -9,10 +10,14 @@ use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::watch_response::Content;
 use weft_api::v1::watch_service_server::WatchService;
+use weft_api::{event_kind, event_kinds, kind_of};
 
+use super::refusal::wrong_field;
 use super::{Services, stopping};
 use crate::event_hub::{BACKLOG, EventHub, Stamped, Subscription, unix_time_ns};
 
+/// Kinds of events that a reader may name.
+const KINDS_MAX: usize = 64;
 /// Messages that wait in a reader's own stream.
 const AHEAD: usize = 64;
 
@@ -27,7 +32,9 @@ impl WatchService for Services {
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let watcher = self.watchers.enter(request.remote_addr())?;
-        let token = request.into_inner().resume_token;
+        let request = request.into_inner();
+        let token = request.resume_token;
+        let kinds = kinds(&request.kinds)?;
         let (subscription, foreign) = match parse(&token)? {
             None => (self.hub.subscribe(None), false),
             Some((run, after)) if run == self.hub.run => (self.hub.subscribe(Some(after)), false),
@@ -38,7 +45,7 @@ impl WatchService for Services {
         tokio::spawn(async move {
             let _watcher = watcher;
             tokio::select! {
-                () = forward(&hub, subscription, foreign, &sender) => {}
+                () = forward(&hub, subscription, foreign, &kinds, &sender) => {}
                 () = sender.closed() => {}
                 () = stop.wait() => {
                     // The reader may have gone.
@@ -55,13 +62,16 @@ async fn forward(
     hub: &EventHub,
     mut subscription: Subscription,
     foreign: bool,
+    kinds: &BTreeSet<u32>,
     sender: &mpsc::Sender<Message>,
 ) {
+    let is_wanted = |event: &Stamped| kinds.is_empty() || kinds.contains(&kind_of(&event.content));
     let gap = subscription.gap || foreign;
     let mut last = subscription.after;
     let first = marker(hub, last, gap);
     let missed = std::mem::take(&mut subscription.missed);
-    let missed = missed.iter().map(|event| message(hub.run, event));
+    let missed = missed.iter().filter(|event| is_wanted(event));
+    let missed = missed.map(|event| message(hub.run, event));
     for message in std::iter::once(first).chain(missed) {
         last = last.max(sequence(&message));
         if sender.send(Ok(message)).await.is_err() {
@@ -70,7 +80,7 @@ async fn forward(
     }
     loop {
         let sent = match subscription.coming.recv().await {
-            Ok(event) if event.sequence <= last => continue,
+            Ok(event) if event.sequence <= last || !is_wanted(&event) => continue,
             Ok(event) => sender.send(Ok(message(hub.run, &event))).await,
             Err(RecvError::Lagged(missed)) => {
                 let status = Status::resource_exhausted(format!(
@@ -116,6 +126,22 @@ fn sequence(message: &v1::WatchResponse) -> u64 {
     parsed.map_or(0, |(_, sequence)| sequence)
 }
 
+/// The numbers of kinds of events that are named; none for all.
+fn kinds(names: &[String]) -> Result<BTreeSet<u32>, Status> {
+    if names.len() > KINDS_MAX {
+        let what = format!("{} kinds, allowed are up to {KINDS_MAX}", names.len());
+        return Err(wrong_field("kinds", &what));
+    }
+    let number = |(place, name): (usize, &String)| {
+        event_kind(name).ok_or_else(|| {
+            let known: Vec<&str> = event_kinds().collect();
+            let what = format!("no event is called {name:?}; allowed: {}", known.join(", "));
+            wrong_field(&format!("kinds[{place}]"), &what)
+        })
+    };
+    names.iter().enumerate().map(number).collect()
+}
+
 /// The run and the sequence of a token, none for no token.
 fn parse(token: &str) -> Result<Option<(u64, u64)>, Status> {
     if token.is_empty() {
@@ -150,7 +176,7 @@ mod tests {
         let subscription = hub.subscribe(None);
         (0..=BACKLOG).for_each(|_| tell(&hub));
         let (sender, mut receiver) = mpsc::channel::<Message>(AHEAD);
-        forward(&hub, subscription, false, &sender).await;
+        forward(&hub, subscription, false, &BTreeSet::new(), &sender).await;
         assert!(matches!(
             receiver.recv().await.unwrap().unwrap().content,
             Some(Content::Marker(_))
@@ -178,9 +204,10 @@ mod tests {
             }
             sequences
         };
+        let all = BTreeSet::new();
         let sequences = tokio::select! {
             sequences = reading => sequences,
-            () = forward(&hub, subscription, false, &sender) => Vec::new(),
+            () = forward(&hub, subscription, false, &all, &sender) => Vec::new(),
         };
         assert_eq!(
             sequences,

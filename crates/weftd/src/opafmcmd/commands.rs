@@ -7,16 +7,20 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{info, warn};
 use weft_fabric::enums::SmState;
 use weft_manager::CommandError;
+use weft_manager::sm::loop_test::LoopTestOrder;
 use weft_manager::sm::pause::PAUSE_MAX;
 
 use super::adaptive;
+use super::loop_test::{self as shown, LoopCommand};
 use super::message::{Asked, Message, Return};
 use super::text::counters;
-use crate::control::{Asker, Control, Refusal, usual_deadline};
+use crate::control::{Asker, Control, ElementOrder, Refusal, usual_deadline};
 use crate::counters::Scope;
 use crate::dump::{Sources, dump};
 use crate::event_hub::{EventHub, unix_time_ns};
 use crate::logging::{of_vendor_level, with_mask, with_mode};
+use crate::loop_test;
+use crate::operations::Origin;
 use crate::request::{Request, ask};
 
 /// Who gives the orders.
@@ -88,27 +92,91 @@ impl Commands {
             }
             (_, Asked::SetAdaptiveRouting) => {
                 let order = adaptive::order(message.three_numbers()?);
-                done(self.control.adaptive_routing(order, usual_deadline()).await)
+                self.set_elements(ElementOrder::Adaptive(order)).await
+            }
+            (_, Asked::ForceRebalance) => {
+                info!(
+                    event = "always_balanced",
+                    "routes always are those that a new calculation gives"
+                );
+                Ok(Vec::new())
+            }
+            (_, Asked::ForceRewrite) => match message.number()? {
+                on @ (0 | 1) => self.set_elements(ElementOrder::Rewrite(on == 1)).await,
+                _ => Err(Return::Invalid),
+            },
+            (_, Asked::SkipWrites) => {
+                let bits = message.number()?;
+                self.set_elements(ElementOrder::SkipWrites(bits)).await
             }
             (_, Asked::PauseSweeps) => {
                 let paused = self.control.pause(PAUSE_MAX, BY, usual_deadline()).await;
                 done(paused)
             }
             (_, Asked::ResumeSweeps) => done(self.control.resume(BY, usual_deadline()).await),
+            (_, Asked::LoopTest(command)) => self.loop_test(command, message).await,
         }
     }
 
     /// The text of counts, cut so that a 0 ends it: the client prints up to there.
     fn counters(&self, scope: Scope, room: usize) -> Vec<u8> {
         let counted = self.hub.counters().read(&self.hub.status(), scope);
-        let mut text = counters(&counted, unix_time_ns()).into_bytes();
-        text.truncate(room.saturating_sub(1));
-        text
+        ended(counters(&counted, unix_time_ns()), room)
     }
 
     async fn reset_counters(&self, scope: Scope) -> Result<Vec<u8>, Return> {
         let reset = self.control.reset_counters(scope, BY, usual_deadline());
         done(reset.await)
+    }
+
+    async fn set_elements(&self, order: ElementOrder) -> Result<Vec<u8>, Return> {
+        let by = Origin {
+            author: "opafmcmd".to_owned(),
+            ..Origin::default()
+        };
+        done(self.control.set_elements(order, by, usual_deadline()).await)
+    }
+
+    async fn loop_test(
+        &self,
+        command: LoopCommand,
+        message: &Message<'_>,
+    ) -> Result<Vec<u8>, Return> {
+        let test = loop_test::status(&self.engine).await;
+        let test = test.map_err(|refusal| code(&refusal))?;
+        let asked = message.data();
+        match command {
+            LoopCommand::ShowPaths => {
+                shown::part(asked, &shown::paths(&test, shown::index(asked)?))
+            }
+            LoopCommand::ShowTables => {
+                let tables = shown::tables(&self.hub.snapshot(), shown::index(asked)?);
+                shown::part(asked, &tables)
+            }
+            LoopCommand::ShowTopology => shown::part(asked, &shown::topology(&self.hub.snapshot())),
+            LoopCommand::ShowConfig => Ok(ended(shown::config(&test), message.room())),
+            // It comes without a number.
+            LoopCommand::Stop => {
+                self.order_loop_test(LoopTestOrder::Stop, message.room())
+                    .await
+            }
+            _ => match command.order(message.number()?, &test) {
+                Some(order) => self.order_loop_test(order, message.room()).await,
+                None => Err(Return::Internal),
+            },
+        }
+    }
+
+    /// Carries an order to the loop test out; like the vendor's manager it answers after the sweep.
+    async fn order_loop_test(&self, order: LoopTestOrder, room: usize) -> Result<Vec<u8>, Return> {
+        let done = loop_test::order(&self.hub, &self.engine, order, BY).await;
+        if let Ok(sweep) = done {
+            loop_test::swept(&self.hub, sweep).await;
+        }
+        match shown::outcome(order, done) {
+            Ok(text) => Ok(ended(text, room)),
+            Err(refusal) => Err(code(&refusal)),
+        }
     }
 
     async fn sweep(&self) -> Result<Vec<u8>, Return> {
@@ -197,6 +265,13 @@ impl Commands {
             }
         }
     }
+}
+
+/// A text as it fits into this many bytes with the 0 that ends it.
+fn ended(text: String, room: usize) -> Vec<u8> {
+    let mut bytes = text.into_bytes();
+    bytes.truncate(room.saturating_sub(1));
+    bytes
 }
 
 /// Writes a file that is not there yet, for its owner alone.

@@ -4,6 +4,7 @@
 //! message with the return code and other data of the same length.
 
 use super::frame::word;
+use super::loop_test::LoopCommand;
 
 /// Bytes of a header.
 const HEADER_LEN: usize = 32;
@@ -52,8 +53,14 @@ pub(super) enum Asked {
     ResetPmCounters,
     ShowAdaptiveRouting,
     SetAdaptiveRouting,
+    ForceRebalance,
+    /// `ForceAttributeRewrite`.
+    ForceRewrite,
+    /// `SkipAttributeWrite`.
+    SkipWrites,
     PauseSweeps,
     ResumeSweeps,
+    LoopTest(LoopCommand),
     /// A command of the vendor's client that this manager does not have; its name.
     Lacking(&'static str),
     /// A number that the vendor's client does not send.
@@ -69,12 +76,12 @@ impl Asked {
             24 => Self::ForceSweep,
             25 => Self::PerfDebug,
             26 => Self::Lacking("saPerfDebug"),
-            27..=39 => Self::Lacking("smLooptest"),
+            27..=39 => LoopCommand::of(number - 27).map_or(Self::Unknown(number), Self::LoopTest),
             40 => Self::RestorePriority,
             41 => Self::ShowCounters,
             42 => Self::ResetCounters,
             43 => Self::StateDump,
-            46 => Self::Lacking("smForceRebalance"),
+            46 => Self::ForceRebalance,
             47 => Self::ShowPmCounters,
             48 => Self::ResetPmCounters,
             49 => Self::LogMode,
@@ -82,8 +89,8 @@ impl Asked {
             51 => Self::Lacking("smBroadcastConfig"),
             52 => Self::ShowAdaptiveRouting,
             53 => Self::SetAdaptiveRouting,
-            54 => Self::Lacking("smForceAttributeRewrite"),
-            55 => Self::Lacking("smSkipAttrWrite"),
+            54 => Self::ForceRewrite,
+            55 => Self::SkipWrites,
             56 => Self::PauseSweeps,
             57 => Self::ResumeSweeps,
             other => Self::Unknown(other),

@@ -6,7 +6,7 @@
 //! | `frame` | frames on them |
 //! | `message` | messages in frames |
 //! | `commands` | what messages ask for |
-//! | `text`, `adaptive` | answers with data |
+//! | `text`, `adaptive`, `loop_test` | answers with data |
 //!
 //! A client is this user or root. At most [`CLIENTS_MAX`] are served at a time, each for as long as it sends its
 //! next frame within [`SILENCE_MAX`]; one that sends anything else than the protocol is disconnected.
@@ -14,6 +14,7 @@
 mod adaptive;
 mod commands;
 mod frame;
+mod loop_test;
 mod message;
 mod socket;
 mod text;

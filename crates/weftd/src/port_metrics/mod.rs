@@ -1,6 +1,6 @@
 //! Port counters as metrics: sums, shares and the worst ports of each kind, so that the number of
-//! series does not grow with the fabric. Counters of single ports are available from performance
-//! administration.
+//! series does not grow with the fabric. Counters of single ports are available from
+//! performance administration, from CounterService, and of chosen ports as metrics.
 
 mod summary;
 
@@ -12,14 +12,13 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
-use tokio::sync::mpsc;
-use tokio::task;
+use tokio::sync::watch;
 use weft_manager::pm::{Categories, Image};
 use weft_wire::pm::Counter;
 
 use summary::{CLASSES, READINGS, Summary, Top};
 
-/// Queue length of images to be summed up; further images are missing from the sums.
+/// Queue length of images to be summed up; further images are missing from the sums, but not from the totals of ports.
 pub(crate) const IMAGES_MAX: usize = 8;
 
 #[derive(Debug)]
@@ -27,45 +26,56 @@ struct State {
     images: u64,
     totals: [u64; Counter::COUNT],
     last: Summary,
-    latest: Option<Arc<Image>>,
 }
 
 /// The sums since the daemon began, and the last image's summary.
 #[derive(Debug)]
-pub(crate) struct PortMetrics(Mutex<State>);
+pub(crate) struct PortMetrics {
+    state: Mutex<State>,
+    latest: watch::Sender<Option<Arc<Image>>>,
+}
 
 impl Default for PortMetrics {
     fn default() -> Self {
-        Self(Mutex::new(State {
+        let state = State {
             images: 0,
             totals: [0; Counter::COUNT],
             last: Summary::default(),
-            latest: None,
-        }))
+        };
+        Self {
+            state: Mutex::new(state),
+            latest: watch::Sender::default(),
+        }
     }
 }
 
 impl PortMetrics {
     /// The image of the last sweep; `None` before the first.
     pub(crate) fn latest(&self) -> Option<Arc<Image>> {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.latest.clone()
+        self.latest.borrow().clone()
     }
 
-    fn add(&self, image: Arc<Image>) {
+    /// Images as they come; one that comes right after another may hide it.
+    pub(crate) fn images(&self) -> watch::Receiver<Option<Arc<Image>>> {
+        self.latest.subscribe()
+    }
+
+    /// Adds an image.
+    pub(crate) fn add(&self, image: Arc<Image>) {
         let summary = Summary::of(&image);
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.images += 1;
         for (total, counted) in state.totals.iter_mut().zip(summary.counted) {
             *total = total.saturating_add(counted);
         }
         state.last = summary;
-        state.latest = Some(image);
+        drop(state);
+        self.latest.send_replace(Some(image));
     }
 
     /// Writes the metrics; nothing before the first image.
     pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.images == 0 {
             return Ok(());
         }
@@ -73,16 +83,6 @@ impl PortMetrics {
         out.sums(&state)?;
         out.shares(&state.last)?;
         out.tops(&state.last)
-    }
-}
-
-/// Sums up images as they arrive, apart from the queries thread: with many ports that takes
-/// milliseconds.
-pub(crate) async fn keep(port_metrics: Arc<PortMetrics>, mut images: mpsc::Receiver<Arc<Image>>) {
-    while let Some(image) = images.recv().await {
-        let port_metrics = Arc::clone(&port_metrics);
-        // It ends early only with the daemon.
-        let _ended = task::spawn_blocking(move || port_metrics.add(image)).await;
     }
 }
 

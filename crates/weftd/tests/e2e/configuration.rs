@@ -58,7 +58,7 @@ fn a_hangup_puts_a_good_file_in_force_and_leaves_a_bad_one() {
 fn values_without_effect_are_counted_at_start_and_after_a_reload() {
     let start = Start::new("one-switch:2");
     let file = start.dir.path().join("opafm.xml");
-    let sweeps = "<Lmc>0</Lmc><SweepErrorsThreshold>10</SweepErrorsThreshold>";
+    let sweeps = "<Lmc>0</Lmc><ForceRebalance>1</ForceRebalance>";
     configure(&file, &[("<Lmc>0</Lmc>", sweeps)]);
     let daemon = start.up();
     let file = file.to_str().unwrap();
@@ -69,14 +69,14 @@ fn values_without_effect_are_counted_at_start_and_after_a_reload() {
     assert!(counted("1 value has"), "{}", daemon.log());
     let listed = daemon.weft_ok(&["config", "check", file]);
     assert!(
-        listed.contains("Sm/SweepErrorsThreshold: no effect here: a sweep is never abandoned"),
+        listed.contains("Sm/ForceRebalance: no effect here: routes always are"),
         "{listed}"
     );
 
     edit(
         &daemon,
         sweeps,
-        &format!("{sweeps}<LoopTestOn>1</LoopTestOn>"),
+        &format!("{sweeps}<TerminateAfter>3</TerminateAfter>"),
     );
     daemon.weft_ok(&["config", "reload"]);
     wait_for(|| counted("2 values have").then_some(()));
@@ -104,11 +104,11 @@ fn an_element_is_explained_with_and_without_a_file() {
     let place = format!("  value     300  {file}:{}", line.unwrap() + 1);
     let there = explain(&["sm/sweepinterval", file]);
     assert!(there.contains(&place), "{there}");
-    let json = explain(&["LoopTestOn", file, "--json"]);
+    let json = explain(&["TerminateAfter", file, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json[0]["path"], "Sm/LoopTestOn");
+    assert_eq!(json[0]["path"], "Sm/TerminateAfter");
     let why = json[0]["no_effect"].as_str().unwrap();
-    assert!(why.contains("no loop test"), "{why}");
+    assert!(why.contains("for development"), "{why}");
     assert_eq!(json[0]["values"][0]["value"], "0");
     assert!(json[0]["values"][0]["line"].is_null());
 

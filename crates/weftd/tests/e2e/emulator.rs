@@ -61,3 +61,32 @@ impl Emulator {
         self.process.kill();
     }
 }
+
+#[test]
+fn a_fabric_in_the_daemons_process_has_a_socket_of_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let daemon = crate::harness::Daemon::up("fattree:16,radix=8");
+    let said = wait_for(|| {
+        let log = daemon.log();
+        let at = log.find("weft-emulator ctl --connect ")?;
+        let rest = &log[at + "weft-emulator ctl --connect ".len()..];
+        rest.split(['"', '\n', ' ']).next().map(str::to_owned)
+    });
+    let path = PathBuf::from(said.trim_start_matches("unix:"));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut cut = program(weft_emulator());
+    let cut = cut.args(["ctl", "link-down", "edge1:5", "--connect", &said]);
+    let cut = output(cut);
+    assert!(
+        text(&cut.stdout).starts_with("cable cut: edge1:5 (to core"),
+        "{}",
+        text(&cut.stderr)
+    );
+    wait_for(|| {
+        let links = daemon.weft_ok(&["report", "links", "-d", "0"]);
+        links.contains("31 Links").then_some(())
+    });
+    let (_, _dir) = daemon.stop();
+    assert!(!path.exists());
+}

@@ -60,7 +60,7 @@ async fn no_answer_has_a_key() {
     let client = Client::connect(&daemon.api, None).await.unwrap();
     let (mut fabric, mut config) = (client.fabric(), client.config());
 
-    let snapshot = fabric.get_snapshot(v1::GetSnapshotRequest {}).await;
+    let snapshot = fabric.get_snapshot(v1::GetSnapshotRequest::default()).await;
     has_no_key("GetSnapshot", &bytes(snapshot.unwrap().into_inner()).await);
     for format in [
         v1::ExportFormat::OpareportSnapshot,
@@ -69,6 +69,7 @@ async fn no_answer_has_a_key() {
     ] {
         let request = v1::ExportFabricRequest {
             format: format.into(),
+            port_tables: true,
         };
         let export = fabric.export_fabric(request).await.unwrap().into_inner();
         has_no_key(format.as_str_name(), &bytes(export).await);

@@ -25,11 +25,15 @@ struct Place {
 impl Place {
     /// None where this machine lacks the client or namespaces.
     fn new(client: &str, name: &str) -> Option<Self> {
+        Self::on("one-switch:4", client, name)
+    }
+
+    fn on(fabric: &str, client: &str, name: &str) -> Option<Self> {
         let client = weft_peers::program(client)?;
         let dir = tempfile::tempdir().unwrap();
         std::fs::copy(crate::harness::stock_config(), dir.path().join("opafm.xml")).unwrap();
         let sockets = dir.path().join("s");
-        let mut start = Start::in_dir(dir, "one-switch:4");
+        let mut start = Start::in_dir(dir, fabric);
         start.command.arg0(name).arg("--opafmcmd").arg(&sockets);
         let place = Self {
             daemon: start.up(),
@@ -143,6 +147,14 @@ fn opafmcmd_controls_the_manager() {
     place.refused(&["smLogMode", "2"], "Data type not supported");
     place.done(&["smRestorePriority"]);
     place.done(&["smPerfDebug"]);
+    place.done(&["smForceRebalance"]);
+    place.done(&["smForceAttributeRewrite", "1"]);
+    place.done(&["smSkipAttrWrite", "0x200"]);
+    let shown = daemon.weft_ok(&["fabric", "show"]);
+    assert!(shown.contains("SkipAttributeWrite 0x200"), "{shown}");
+    place.done(&["smSkipAttrWrite", "0"]);
+    place.done(&["smForceAttributeRewrite", "0"]);
+    place.refused(&["smForceAttributeRewrite", "2"], "must be either 0");
     let said = place.done(&["smAdaptiveRouting"]);
     assert!(said.contains("SM Adaptive Routing is disabled"), "{said}");
     place.done(&["smAdaptiveRouting", "1", "-f", "5"]);
@@ -167,37 +179,127 @@ fn opafmcmd_controls_the_manager() {
     place.refused(&["smStateDump", "/nowhere/at/all"], "Internal Error");
 }
 
+/// The rows of a table of loops: LID and hops.
+fn loops(shown: &str) -> Vec<(String, String)> {
+    let rows = shown.lines().filter(|line| line.contains("->"));
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, _, _, _, lid, hops @ ..] = &words[..] else {
+            return None;
+        };
+        Some(((*lid).to_owned(), hops.join(" ")))
+    };
+    rows.filter(|line| !line.contains("PATH["))
+        .filter_map(row)
+        .collect()
+}
+
+#[test]
+fn opafmcmd_runs_the_loop_test() {
+    let fabric = "pgft:2;2,2;1,2;1,2;radix=8";
+    let Some(place) = Place::on(fabric, "opafmcmd", "weftd") else {
+        return;
+    };
+    let idle = place.done(&["smLooptestShowConfig"]);
+    assert!(idle.contains("The loop test is not running"), "{idle}");
+    for words in [
+        &["smLooptestStop"][..],
+        &["smLooptestInjectPackets", "2"],
+        &["smLooptestInjectAtNode", "5"],
+    ] {
+        let said = place.done(words);
+        assert!(
+            said.contains("Ignored: the loop test is not running"),
+            "{said}"
+        );
+    }
+    let said = place.done(&["smLooptestStart", "1"]);
+    assert!(
+        said.contains("runs, with 1 packets for each loop"),
+        "{said}"
+    );
+    let said = place.done(&["smLooptestFastModeStart"]);
+    assert!(
+        said.contains("Ignored: the loop test is running already"),
+        "{said}"
+    );
+    // Four pairs of switches with two cables each, both directions.
+    let all = place.done(&["smLooptestShowLoopPaths"]);
+    let rows = loops(&all);
+    assert_eq!(rows.len(), 8, "{all}");
+    assert!(all.contains("There are 8 loops of up to 3 links"), "{all}");
+    // Entries of the loop at both of its switches, by the hops' ports.
+    let (lid, hops) = &rows[0];
+    for hop in hops.split(' ') {
+        let (node, port) = hop.split("->").next().unwrap().split_once(':').unwrap();
+        let table = place.done(&["smLooptestShowSwitchLft", node]);
+        let port: u8 = port.parse().unwrap();
+        assert!(table.contains(&format!(" {lid}   {port:04}\n")), "{table}");
+        let through = place.done(&["smLooptestShowLoopPaths", node]);
+        assert!(
+            through.contains(&format!("4 of them lead through node {node}")),
+            "{through}"
+        );
+    }
+    let topology = place.done(&["smLooptestShowTopology"]);
+    assert!(
+        topology.contains("switch  GUID=0x0011750102000001 [edge1]"),
+        "{topology}"
+    );
+    let node = hops.split(':').next().unwrap();
+    let said = place.done(&["smLooptestInjectAtNode", node]);
+    assert!(
+        said.contains("Packets are injected into the loops through switch"),
+        "{said}"
+    );
+    place
+        .daemon
+        .logs("opafmcmd orders the loop test: inject packets at switch");
+    let config = place.done(&["smLooptestShowConfig"]);
+    assert!(config.contains(&format!("Node {node}\n")), "{config}");
+    place.done(&["smLooptestInjectPackets", "3"]);
+    place.done(&["smLooptestInjectEachSweep", "0"]);
+    place.done(&["smLooptestPathLength", "2"]);
+    place.done(&["smLooptestMinISLRedundancy", "2"]);
+    let config = place.done(&["smLooptestShowConfig"]);
+    assert!(
+        config.contains("        2           00003        All Nodes"),
+        "{config}"
+    );
+    assert!(
+        config.contains("FastMode=0, FastMode MinISLRedundancy=2, InjectEachSweep=0"),
+        "{config}"
+    );
+    let said = place.done(&["smLooptestStop"]);
+    assert!(said.contains("The loop test has ended"), "{said}");
+    let said = place.done(&["smLooptestShowLoopPaths"]);
+    assert!(said.contains("The loop test is not running"), "{said}");
+    let said = place.done(&["smLooptestFastModeStart", "2"]);
+    assert!(said.contains("runs, with 2 packets"), "{said}");
+    let all = place.done(&["smLooptestShowLoopPaths"]);
+    assert!(
+        all.contains("second LID, for packets in the other direction"),
+        "{all}"
+    );
+    place.done(&["smLooptestStop"]);
+}
+
 #[test]
 fn what_weftd_lacks_is_refused_in_words() {
     let Some(place) = Place::new("opafmcmd", "weftd") else {
         return;
     };
     for words in [
-        &["smForceRebalance"][..],
-        &["smForceAttributeRewrite", "1"],
-        &["smSkipAttrWrite", "1"],
-        &["saPerfDebug"],
+        &["saPerfDebug"][..],
         &["saRmppDebug"],
         &["pmDebug"],
         &["pmRmppDebug"],
-        &["smLooptestStart"],
-        &["smLooptestFastModeStart"],
-        &["smLooptestStop"],
-        &["smLooptestInjectPackets"],
-        &["smLooptestInjectAtNode"],
-        &["smLooptestInjectEachSweep"],
-        &["smLooptestPathLength"],
-        &["smLooptestMinISLRedundancy"],
-        &["smLooptestShowLoopPaths"],
-        &["smLooptestShowSwitchLft"],
-        &["smLooptestShowTopology"],
-        &["smLooptestShowConfig"],
     ] {
         place.refused(words, "Data type not supported");
     }
     place
         .daemon
-        .logs("asks for smForceRebalance, which weftd does not have");
+        .logs("asks for saPerfDebug, which weftd does not have");
     place.refused(&["-i", "3", "smForceSweep"], "Not connected");
 }
 
@@ -209,6 +311,34 @@ fn opafmcmdall_finds_a_daemon_by_its_process_name() {
     };
     let said = place.done(&["-i", "0", "smShowCounters"]);
     assert!(said.contains("SM Counters as of"), "{said}");
+}
+
+#[test]
+fn opacabletest_starts_and_stops_the_test_of_links_between_switches() {
+    let name = "weftd as sm -e sm_0";
+    let Some(place) = Place::on("pgft:2;2,2;1,2;1,1;radix=4", "opacabletest", name) else {
+        return;
+    };
+    // The place where it looks for the vendor's client.
+    if !Path::new("/usr/lib/opa-fm/bin/fm_cmdall").exists() {
+        weft_peers::not_run("no fm_cmdall");
+        return;
+    }
+    let said = place.done(&["-h", "node1", "start_isl"]);
+    assert!(
+        said.contains("runs, with 5 packets for each loop"),
+        "{said}"
+    );
+    let shown = || place.daemon.weft_ok(&["fm", "loop-test", "show"]);
+    let running = shown();
+    assert!(running.contains("of these in no loop: 0"), "{running}");
+    assert!(
+        running.contains("5 for each since the start, 10 in all"),
+        "{running}"
+    );
+    let said = place.done(&["-h", "node1", "stop_isl"]);
+    assert!(said.contains("The loop test has ended"), "{said}");
+    assert!(shown().starts_with("Loop test: not running\n"));
 }
 
 #[test]

@@ -53,7 +53,11 @@ fn an_engine_is_planned_applied_and_undone() {
         "{again}"
     );
 
-    let undone = daemon.weft_ok(&["route", "rollback"]);
+    let other = daemon.weft_fails(1, &["route", "rollback", "77"]);
+    let expected = format!("plan 77 is not the one that was carried out last: that is plan {id}, ");
+    assert!(other.contains(&expected), "{other}");
+    assert_eq!(tables(&daemon), after, "nothing was undone");
+    let undone = daemon.weft_ok(&["route", "rollback", &id]);
     assert!(
         undone.contains(&format!("undone: engine {engine}")),
         "{undone}"

@@ -130,12 +130,12 @@ fn a_port_that_reports_errors_is_disabled_and_can_be_enabled() {
 /// Two edge switches with two hosts each under two cores.
 const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 
-fn json(text: &str) -> Value {
+pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
 /// LIDs that the table of a switch, as the daemon has read it, leads to a port.
-fn routes_over(daemon: &Daemon, switch: &str, port: &str) -> usize {
+pub(crate) fn routes_over(daemon: &Daemon, switch: &str, port: &str) -> usize {
     let tables = daemon.weft_ok(&["report", "linear", "-F", &format!("node:{switch}")]);
     let is_entry = |line: &&str| line.trim_start().starts_with("0x");
     let ports = tables.lines().filter(is_entry).map(|line| {

@@ -5,17 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
-use tokio::time::timeout;
-use weft_fabric::{Guid, Lid, PortNum, Sl};
+use weft_fabric::{Guid, PortNum};
 use weft_interop::Fabric;
-use weft_transport::{Attach, Connection};
-use weft_wire::Layout;
-use weft_wire::header::{MadHeader, class, method, version};
-use weft_wire::id::{Gid, PKey};
-use weft_wire::packet::Packet;
-use weft_wire::rmpp::{Envelope, RmppHeader};
-use weft_wire::sa::{McMemberRecord, SaHeader, attribute};
+use weft_interop::membership::{self, CREATE, JOIN};
+use weft_wire::header::method;
+use weft_wire::id::Gid;
 use weft_wire::sm::AttributeId;
 
 use crate::harness::{Daemon, Start, configure, stock_config, wait_for};
@@ -26,22 +20,14 @@ const BROADCAST: Gid = Gid {
     prefix: 0xFF12_401B_8001_0000,
     interface: Guid(0xFFFF_FFFF),
 };
-/// MGID, port and join state.
-const JOIN: u64 = 0x3 | 1 << 17;
-/// MGID, port, Q_Key, P_Key, service level, join state.
-const CREATE: u64 = 0x7 | 1 << 7 | 1 << 12 | 1 << 17;
 /// A group of a host's own.
 const OWN: Gid = Gid {
     prefix: 0xFF12_A01B_FE80_0000,
     interface: Guid(0x99),
 };
-/// Timeout of a request before it is retried.
-const ANSWER: Duration = Duration::from_secs(2);
-
 /// A fabric with hosts that join, whatever becomes of its manager.
 struct Site {
     fabric: Fabric,
-    runtime: Runtime,
     hosts: Vec<Guid>,
 }
 
@@ -51,10 +37,6 @@ impl Site {
         let hosts = fabric.topology().hfis().map(|(_, node)| node.guid());
         Self {
             hosts: hosts.collect(),
-            runtime: tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap(),
             fabric,
         }
     }
@@ -83,17 +65,6 @@ impl Site {
         })
     }
 
-    /// LID and master's LID of a host's port.
-    fn lids(&self, host: usize) -> (Lid, Lid) {
-        let guid = self.hosts[host];
-        self.fabric.inspect(move |emulator| {
-            let network = emulator.network();
-            let device = network.device(network.find(guid).unwrap()).unwrap();
-            let info = network.port(device.port(PortNum(1)).unwrap()).info();
-            (info.lid, info.master_sm_lid)
-        })
-    }
-
     /// Number of requests to register again, by host.
     fn asked(&self) -> Vec<u32> {
         let hosts = self.hosts.clone();
@@ -114,33 +85,9 @@ impl Site {
         self.ask_of(BROADCAST, host, (method, JOIN))
     }
 
-    /// Sends a membership request from a host to subnet administration; returns the answer's status.
-    fn ask_of(&self, mgid: Gid, host: usize, (method, mask): (u8, u64)) -> u16 {
-        let (slid, dlid) = self.lids(host);
-        let record = McMemberRecord {
-            mgid,
-            p_key: PKey(0x8001),
-            port_gid: Gid {
-                prefix: 0xFE80_0000_0000_0000,
-                interface: self.hosts[host],
-            },
-            join_full_member: true,
-            ..McMemberRecord::default()
-        };
-        let packet = request((method, mask), &record, slid, dlid);
-        let guid = self.hosts[host];
-        // The fabric may not have seen yet that the last connection is closed.
-        let connection = wait_for(|| {
-            let attach = Attach::Node {
-                guid,
-                port: PortNum(1),
-            };
-            let classes = vec![class::SUBN_ADM];
-            let address = self.fabric.address();
-            let connection = weft_transport::connect(address, attach, classes);
-            self.runtime.block_on(connection).ok()
-        });
-        self.runtime.block_on(exchange(connection, packet))
+    /// Sends a membership request from a host; returns the answer's status.
+    fn ask_of(&self, mgid: Gid, host: usize, change: (u8, u64)) -> u16 {
+        membership::ask(&self.fabric, self.hosts[host], mgid, change).expect("no answer")
     }
 
     fn join(&self, hosts: &[usize]) {
@@ -148,62 +95,6 @@ impl Site {
             assert_eq!(self.ask(*host, method::SET), 0, "host {host} joins");
         }
     }
-}
-
-fn request(
-    (method, component_mask): (u8, u64),
-    record: &McMemberRecord,
-    slid: Lid,
-    dlid: Lid,
-) -> Packet {
-    let mut class = [0; SaHeader::LEN];
-    let header = SaHeader {
-        component_mask,
-        ..SaHeader::default()
-    };
-    header.encode(&mut class);
-    let envelope = Envelope {
-        mad: MadHeader {
-            base_version: version::OPA,
-            class_version: version::OPA,
-            mgmt_class: class::SUBN_ADM,
-            method,
-            transaction_id: 1 << 32 | 7,
-            attribute_id: attribute::MC_MEMBER_RECORD,
-            ..MadHeader::default()
-        },
-        class,
-    };
-    let mut mad = Vec::new();
-    envelope.write(&RmppHeader::default(), &record.to_bytes(), &mut mad);
-    Packet {
-        slid,
-        dlid,
-        sl: Sl(0),
-        pkey: PKey::MGMT_LIMITED,
-        dest_qp: 1,
-        src_qp: 1,
-        mad,
-    }
-}
-
-/// Sends until an answer comes that is not BUSY; its status.
-async fn exchange(mut connection: Connection, packet: Packet) -> u16 {
-    for _ in 0..20 {
-        connection.send(vec![packet.clone()]).await.unwrap();
-        let Ok(answers) = timeout(ANSWER, connection.recv()).await else {
-            continue;
-        };
-        let mut statuses = answers.unwrap().into_iter().filter_map(|answer| {
-            let mad = MadHeader::decode(&answer.mad).ok()?;
-            (mad.mgmt_class == class::SUBN_ADM).then_some(mad.status)
-        });
-        match statuses.next() {
-            Some(status) if status != weft_wire::header::status::BUSY => return status,
-            _ => tokio::time::sleep(Duration::from_millis(100)).await,
-        }
-    }
-    panic!("no answer");
 }
 
 fn directory() -> TempDir {

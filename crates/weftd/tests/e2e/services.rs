@@ -55,9 +55,16 @@ async fn health_and_reflection_answer() {
         .map(|service| service.name)
         .collect();
     for service in [
-        "Fabric", "Route", "Port", "Sweep", "Config", "Watch", "Perf", "Emulator",
+        "v1.Fabric",
+        "v1.Route",
+        "v1.Port",
+        "v1.Sweep",
+        "v1.Config",
+        "v1.Watch",
+        "v1.Perf",
+        "emulator.v1.Emulator",
     ] {
-        let name = format!("weft.v1.{service}Service");
+        let name = format!("weft.{service}Service");
         assert!(names.contains(&name), "{name} in {names:?}");
     }
 }
@@ -182,6 +189,7 @@ async fn requests_that_make_no_sense_are_refused() {
             port,
             action,
             validate_only: true,
+            ..Default::default()
         };
         assert_eq!(
             client

@@ -12,7 +12,7 @@ const OFF: &str = "<PreDefinedTopology>\n        <Enable>0";
 const FABRIC: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 
 /// Lets a configuration enforce a topology file.
-fn enforce(config: &Path, file: &Path) {
+pub(crate) fn enforce(config: &Path, file: &Path) {
     let fields = ["NodeDesc", "NodeGUID", "PortGUID", "UndefinedLink"];
     let fields = fields.map(|tag| (format!("<{tag}>Warn<"), format!("<{tag}>Enabled<")));
     let name = file.to_str().unwrap();

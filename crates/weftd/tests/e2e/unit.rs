@@ -1,4 +1,4 @@
-//! The unit that a package installs: the result of its command line, and that systemd accepts it.
+//! The units that a package installs: the result of their command line, and that systemd accepts them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,6 +10,7 @@ use crate::harness::{stock_config, text};
 use crate::process::{output, program};
 
 const UNIT: &str = include_str!("../../../../config/weftd.service");
+const TEMPLATE: &str = include_str!("../../../../config/weftd@.service");
 const WEFTD: &str = env!("CARGO_BIN_EXE_weftd");
 
 /// The values of a key of the unit, in order.
@@ -97,15 +98,37 @@ fn systemd_accepts_the_unit() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    let unit = directory.path().join("weftd.service");
-    std::fs::write(&unit, UNIT.replace("/usr/bin/weftd", WEFTD)).unwrap();
-    for arguments in [
-        &["verify", "--man=no"][..],
-        &["security", "--offline=true", "--threshold=15"],
-    ] {
-        let mut command = Command::new(&systemd);
-        let ran = output(command.args(arguments).arg(&unit));
-        let said = text(&ran.stdout) + &text(&ran.stderr);
-        assert!(ran.status.success(), "{arguments:?}: {said}");
+    for (name, unit) in [("weftd.service", UNIT), ("weftd@1.service", TEMPLATE)] {
+        let file = directory.path().join(name);
+        std::fs::write(&file, unit.replace("/usr/bin/weftd", WEFTD)).unwrap();
+        for arguments in [
+            &["verify", "--man=no"][..],
+            &["security", "--offline=true", "--threshold=15"],
+        ] {
+            let mut command = Command::new(&systemd);
+            let ran = output(command.args(arguments).arg(&file));
+            let said = text(&ran.stdout) + &text(&ran.stderr);
+            assert!(ran.status.success(), "{name}: {arguments:?}: {said}");
+        }
     }
+}
+
+/// The unit of further instances is the first one's, with the instance in it.
+#[test]
+fn the_template_is_the_unit_with_the_instance() {
+    let (all, aliases) = UNIT
+        .split_once("# The names of the vendor's manager")
+        .unwrap();
+    assert!(
+        aliases.ends_with("\nAlias=opafm.service opa-fm.service\n"),
+        "{aliases}"
+    );
+    let expected = all
+        .replace("Omni-Path\n", "Omni-Path, instance %i\n")
+        .replace("/etc/default/weftd\n", "/etc/default/weftd@%i\n")
+        .replace(
+            "opafm.xml $WEFTD_ARGS",
+            "opafm.xml --instance %i $WEFTD_ARGS",
+        );
+    assert_eq!(TEMPLATE, expected);
 }

@@ -344,3 +344,65 @@ fn a_change_is_planned_shown_by_a_reload_and_told() {
     let refused = daemon.weft(&["vf", "plan", wrong.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(1));
 }
+
+/// Reports on virtual fabrics, groups and what switches hold are the same from the daemon, from its export, and by
+/// opareport if that is installed.
+#[test]
+fn reports_are_the_same_live_and_from_a_file() {
+    let daemon = up();
+    let file = daemon.dir.path().join("fabric.xml");
+    let file = file.to_str().unwrap();
+    daemon.weft_ok(&["fabric", "export", "--snapshot", "-V", "-o", file]);
+    for report in [
+        "vfinfo",
+        "vfmember",
+        "mcgroups",
+        "mcast",
+        "bfrctrl",
+        "portgroups",
+        "portusage",
+        "pathusage",
+        "validatevlroutes",
+        "validatevlcreditloops",
+        "validatemcroutes",
+    ] {
+        let live = daemon.weft_ok(&["report", report, "-d", "3"]);
+        let stored = daemon.weft_ok(&["report", report, "-d", "3", "-X", file]);
+        assert_eq!(live, stored, "{report}");
+        let usual = daemon.weft_ok(&["report", report]);
+        let mut opareport = std::process::Command::new("opareport");
+        opareport.args(["-q", "-X", file, "-o", report]);
+        if let Some(theirs) = weft_peers::output(&mut opareport) {
+            assert_eq!(usual, String::from_utf8_lossy(&theirs.stdout), "{report}");
+        }
+    }
+    let info = daemon.weft_ok(&["report", "vfinfo"]);
+    assert!(
+        info.contains("Name: Blue \nPKey: 0x5   SL: 2 McastSL: 3"),
+        "{info}"
+    );
+    assert!(!info.contains("Red"), "on standby:\n{info}");
+    let members = daemon.weft_ok(&["report", "vfmember", "-F", "node:node3 hfi1_0"]);
+    assert!(members.contains("    Blue\t2\t\t2\t"), "{members}");
+    let groups = daemon.weft_ok(&["report", "mcgroups", "--json"]);
+    let permanent = json(&groups)["groups"].as_array().unwrap().len();
+    assert!(permanent > 0, "{groups}");
+
+    let text = daemon.weft_ok(&["report", "dgmember"]);
+    assert!(text.contains("Device Group: Front\n    LID: 0x"), "{text}");
+    let json = json(&daemon.weft_ok(&["report", "dgmember", "--json"]));
+    let front = json["groups"].as_array().unwrap();
+    let front = front.iter().find(|group| group["name"] == "Front").unwrap();
+    assert_eq!(front["members"].as_array().unwrap().len(), 2, "{front}");
+    let said = daemon.weft_fails(2, &["report", "dgmember", "-X", file]);
+    assert!(said.contains("no device groups"), "{said}");
+
+    // A file with a fault is one: exit code 1, and the text says where.
+    let whole = std::fs::read_to_string(file).unwrap();
+    let lost = whole.replacen("<Value LID=\"0x1\">", "<Value LID=\"0x3f\">", 1);
+    std::fs::write(file, lost).unwrap();
+    let ran = daemon.weft(&["report", "validateroutes", "-X", file]);
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    assert!(text.contains("-> 0x00000001 0x"), "{text}");
+}

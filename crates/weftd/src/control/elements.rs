@@ -1,4 +1,6 @@
-//! A change of adaptive routing alone, as another configuration.
+//! A change of single elements, as another configuration.
+
+use weft_config::sm::Sm;
 
 use super::Refusal;
 use crate::config::Source;
@@ -13,19 +15,32 @@ pub(crate) struct AdaptiveOrder {
     pub(crate) threshold: Option<u8>,
 }
 
-impl AdaptiveOrder {
+/// Elements of a configuration as they are to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ElementOrder {
+    Adaptive(AdaptiveOrder),
+    /// `ForceAttributeRewrite`.
+    Rewrite(bool),
+    /// `SkipAttributeWrite`.
+    SkipWrites(u32),
+}
+
+impl ElementOrder {
     /// The order in words.
     pub(super) fn what(&self) -> String {
-        let value = |name: &str, value: Option<u8>| match value {
-            Some(value) => format!(", {name} {value}"),
-            None => String::new(),
-        };
-        format!(
-            "adaptive routing {}{}{}",
-            if self.enable { "on" } else { "off" },
-            value("ARFrequency", self.frequency),
-            value("Threshold", self.threshold)
-        )
+        match self {
+            Self::Adaptive(order) => order.what(),
+            Self::Rewrite(on) => format!("ForceAttributeRewrite {}", u8::from(*on)),
+            Self::SkipWrites(bits) => format!("SkipAttributeWrite {bits:#x}"),
+        }
+    }
+
+    fn set(&self, sm: &mut Sm) {
+        match *self {
+            Self::Adaptive(order) => order.set(sm),
+            Self::Rewrite(on) => sm.force_attribute_rewrite = on,
+            Self::SkipWrites(bits) => sm.skip_attribute_write = bits,
+        }
     }
 
     /// A configuration's text with this change.
@@ -40,11 +55,30 @@ impl AdaptiveOrder {
             let why = "the built-in defaults have no configuration file to change";
             return Err(Refusal::Config(why.to_owned()));
         };
-        let adaptive = &mut instance.sm.adaptive_routing;
+        self.set(&mut instance.sm);
+        Ok(config.map_or_else(String::new, |config| config.effective_xml()))
+    }
+}
+
+impl AdaptiveOrder {
+    fn what(&self) -> String {
+        let value = |name: &str, value: Option<u8>| match value {
+            Some(value) => format!(", {name} {value}"),
+            None => String::new(),
+        };
+        format!(
+            "adaptive routing {}{}{}",
+            if self.enable { "on" } else { "off" },
+            value("ARFrequency", self.frequency),
+            value("Threshold", self.threshold)
+        )
+    }
+
+    fn set(&self, sm: &mut Sm) {
+        let adaptive = &mut sm.adaptive_routing;
         adaptive.enable = self.enable;
         adaptive.frequency = self.frequency.unwrap_or(adaptive.frequency);
         adaptive.threshold = self.threshold.unwrap_or(adaptive.threshold);
-        Ok(config.map_or_else(String::new, |config| config.effective_xml()))
     }
 }
 
@@ -61,11 +95,11 @@ mod tests {
             .config
             .unwrap()
             .effective_xml();
-        let order = AdaptiveOrder {
+        let order = ElementOrder::Adaptive(AdaptiveOrder {
             enable: true,
             frequency: Some(5),
             threshold: None,
-        };
+        });
         assert_eq!(order.what(), "adaptive routing on, ARFrequency 5");
         let after = order.applied(&before, &source).unwrap();
         let pairs = before.lines().zip(after.lines());

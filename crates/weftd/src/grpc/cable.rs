@@ -1,0 +1,107 @@
+//! CableService.
+
+use tonic::{Request, Response, Status};
+use weft_api::v1;
+use weft_api::v1::cable_service_server::CableService;
+use weft_fabric::cables::{CableMemory, Limits, Module, Thresholds};
+use weft_health::module_faults;
+
+use super::Services;
+
+/// Offsets in a cable's memory (SFF-8636), and in that of a QSFP-DD cable.
+struct Places {
+    vendor: usize,
+    part_number: usize,
+    serial_number: usize,
+}
+const QSFP: Places = Places {
+    vendor: 148 - 128,
+    part_number: 168 - 128,
+    serial_number: 196 - 128,
+};
+const QSFP_DD: Places = Places {
+    vendor: 129 - 128,
+    part_number: 148 - 128,
+    serial_number: 166 - 128,
+};
+/// Identifier of a QSFP-DD cable.
+const IS_DD: u8 = 0x18;
+
+#[tonic::async_trait]
+impl CableService for Services {
+    async fn get_cable(
+        &self,
+        request: Request<v1::GetCableRequest>,
+    ) -> Result<Response<v1::GetCableResponse>, Status> {
+        self.must_be_master()?;
+        let id = request.into_inner().port.unwrap_or_default();
+        let (node, port) = weft_api::point_of(&id).ok_or_else(|| {
+            Status::invalid_argument(format!("port.port: {}, allowed: 0 to 255", id.port))
+        })?;
+        let cables = self.cables.borrow().clone();
+        let (memory, module) = (cables.get(node, port), cables.module(node, port));
+        if memory.is_none() && module.is_none() {
+            return Err(Status::not_found(format!(
+                "port: the cable in port {port} of node {node} has not been read"
+            )));
+        }
+        let text = |place: fn(&Places) -> usize| {
+            memory.map_or_else(String::new, |memory| text(memory, place))
+        };
+        Ok(Response::new(v1::GetCableResponse {
+            vendor: text(|places| places.vendor),
+            part_number: text(|places| places.part_number),
+            serial_number: text(|places| places.serial_number),
+            module: module.map(|known| message(known, memory)),
+        }))
+    }
+}
+
+/// 16 bytes of text, without the spaces and zeros at its end.
+fn text(memory: &CableMemory, place: fn(&Places) -> usize) -> String {
+    let places = if memory[0] == IS_DD { &QSFP_DD } else { &QSFP };
+    let bytes = memory.iter().skip(place(places)).take(16);
+    let bytes: Vec<u8> = bytes.copied().collect();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    text.trim_matches(['\0', ' ']).to_owned()
+}
+
+fn message(module: &Module, memory: Option<&CableMemory>) -> v1::CableModule {
+    let readings = module.readings();
+    let lanes = |of: fn(&weft_fabric::cables::LaneReadings) -> [f64; 4]| {
+        readings
+            .lanes
+            .as_ref()
+            .map_or_else(Vec::new, |lanes| of(lanes).to_vec())
+    };
+    v1::CableModule {
+        temperature_celsius: readings.temperature,
+        volts: readings.voltage,
+        receive_milliwatts: lanes(|lanes| lanes.receive_power),
+        bias_milliamperes: lanes(|lanes| lanes.bias),
+        transmit_milliwatts: lanes(|lanes| lanes.transmit_power),
+        thresholds: module.thresholds().as_ref().map(thresholds),
+        faults: module_faults(module, memory)
+            .into_iter()
+            .map(|fault| fault.what)
+            .collect(),
+    }
+}
+
+fn thresholds(of: &Thresholds) -> v1::CableThresholds {
+    let limits = |of: &Limits| {
+        Some(v1::CableLimits {
+            high_alarm: of.high_alarm,
+            low_alarm: of.low_alarm,
+            high_warning: of.high_warning,
+            low_warning: of.low_warning,
+        })
+    };
+    v1::CableThresholds {
+        temperature_celsius: limits(&of.temperature),
+        volts: limits(&of.voltage),
+        receive_milliwatts: limits(&of.receive_power),
+        bias_milliamperes: limits(&of.bias),
+        transmit_milliwatts: limits(&of.transmit_power),
+    }
+}

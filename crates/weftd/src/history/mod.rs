@@ -1,0 +1,179 @@
+//! Counters and events of the past, in files on this host.
+//!
+//! A task follows the totals of counters and the events, and hands them to a thread that writes: neither the manager nor
+//! a reader of the API ever waits for the disk. What the thread has no time for is dropped and counted.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `args` | options |
+//! | `recorder` | the thread, and what it does when it cannot write |
+//! | `rows` | totals and events as rows |
+//! | `body` | events as JSON, and back |
+//! | `metrics` | metrics |
+
+mod args;
+mod metrics;
+mod recorder;
+mod rows;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{mpsc, oneshot, watch};
+use weft_history::{Reader, Usage};
+use weft_manager::port_totals::PortTotals;
+
+use crate::error::DaemonError;
+use crate::event_hub::{EventHub, Stamped};
+use crate::stopping::Stopping;
+pub(crate) use args::{HistoryArgs, HistoryPlace};
+
+/// Work that waits for the thread.
+const WORK_MAX: usize = 8_192;
+/// Readings among it: each may be large.
+const READINGS_MAX: u64 = 2;
+/// Time that the thread has at the end.
+const END: Duration = Duration::from_secs(5);
+
+/// What the thread is to record.
+enum Work {
+    Reading(Arc<PortTotals>),
+    Event(Arc<Stamped>),
+}
+
+/// The history as others see it.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) place: HistoryPlace,
+    state: Mutex<State>,
+    readings_waiting: AtomicU64,
+    readings_dropped: AtomicU64,
+    events_dropped: AtomicU64,
+}
+
+/// What the thread says of itself.
+#[derive(Debug, Default, Clone)]
+struct State {
+    usage: Usage,
+    readings: u64,
+    rows: u64,
+    events: u64,
+    /// Last write, seconds since 1970; 0 before the first.
+    written_unix_s: u64,
+    /// Why nothing can be written; empty where it can.
+    failure: String,
+}
+
+impl History {
+    pub(crate) fn new(place: HistoryPlace) -> Self {
+        Self {
+            place,
+            state: Mutex::default(),
+            readings_waiting: AtomicU64::new(0),
+            readings_dropped: AtomicU64::new(0),
+            events_dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// Reads the files.
+    pub(crate) fn reader(&self) -> Reader {
+        Reader::new(&self.place.dir)
+    }
+
+    /// Why nothing can be written; empty where it can.
+    pub(crate) fn failure(&self) -> String {
+        self.state().failure.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic under this lock leaves at worst a number that is old.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Records until it is time to stop, and then what is still to be recorded.
+pub(crate) async fn keep(
+    history: Arc<History>,
+    hub: Arc<EventHub>,
+    totals: watch::Receiver<Arc<PortTotals>>,
+    stopping: Stopping,
+) -> Result<(), DaemonError> {
+    let (work, queue) = mpsc::channel(WORK_MAX);
+    let (done, ended) = oneshot::channel();
+    let (of_thread, told) = (Arc::clone(&history), Arc::clone(&hub));
+    let thread = std::thread::Builder::new().name("history".to_owned());
+    let spawned = thread.spawn(move || {
+        recorder::run(&of_thread, &told, queue);
+        // Nobody waits for a disk that hangs.
+        let _ = done.send(());
+    });
+    spawned.map_err(|error| DaemonError::part("history", error.to_string()))?;
+    tokio::select! {
+        () = follow(&history, &hub, totals, &work) => {}
+        () = stopping.wait() => {}
+    }
+    drop(work);
+    let _ = tokio::time::timeout(END, ended).await;
+    Ok(())
+}
+
+/// Hands on what happens; ends when the thread has.
+async fn follow(
+    history: &History,
+    hub: &EventHub,
+    mut totals: watch::Receiver<Arc<PortTotals>>,
+    work: &mpsc::Sender<Work>,
+) {
+    let mut events = hub.subscribe(Some(0));
+    let mut last = 0;
+    for event in std::mem::take(&mut events.missed) {
+        hand(history, work, Work::Event(event));
+    }
+    loop {
+        tokio::select! {
+            changed = totals.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                let now = totals.borrow_and_update().clone();
+                // Totals of an earlier run have no reading.
+                let Some(number) = now.image().map(|image| image.number) else {
+                    continue;
+                };
+                if last > 0 {
+                    let missed = number.saturating_sub(last + 1);
+                    history.readings_dropped.fetch_add(missed, Ordering::Relaxed);
+                }
+                last = number;
+                hand(history, work, Work::Reading(now));
+            }
+            event = events.coming.recv() => match event {
+                Ok(event) => hand(history, work, Work::Event(event)),
+                Err(RecvError::Lagged(lost)) => {
+                    history.events_dropped.fetch_add(lost, Ordering::Relaxed);
+                }
+                Err(RecvError::Closed) => return,
+            },
+            () = work.closed() => return,
+        }
+    }
+}
+
+/// Puts work into the queue, or drops and counts it.
+fn hand(history: &History, queue: &mpsc::Sender<Work>, work: Work) {
+    let is_reading = matches!(work, Work::Reading(_));
+    let has_room =
+        !is_reading || history.readings_waiting.fetch_add(1, Ordering::Relaxed) < READINGS_MAX;
+    if has_room && queue.try_send(work).is_ok() {
+        return;
+    }
+    match is_reading {
+        true => {
+            history.readings_waiting.fetch_sub(1, Ordering::Relaxed);
+            history.readings_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        false => drop(history.events_dropped.fetch_add(1, Ordering::Relaxed)),
+    }
+}

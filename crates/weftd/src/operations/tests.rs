@@ -1,0 +1,142 @@
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use weft_fabric::enums::SmState;
+use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
+
+use super::*;
+use crate::event_hub::InForce;
+
+fn new() -> (Arc<EventHub>, Arc<Operations>) {
+    let hub = Arc::new(EventHub::new(InForce::default()));
+    (hub.clone(), Arc::new(Operations::new(hub)))
+}
+
+fn begin(operations: &Operations, id: &str, state: OperationState) -> Begun {
+    let origin = Origin {
+        id: id.to_owned(),
+        ..Origin::default()
+    };
+    let kind = OperationKind::RoutePlan;
+    operations.begin(&origin, kind, state, "engine x").unwrap()
+}
+
+fn sweep_ends(hub: &EventHub, number: u64, unfinished: &[&str]) {
+    hub.tell(DaemonEvent::Fabric(Event::SweepEnded(SweepReport {
+        number,
+        unfinished: unfinished.iter().map(|one| (*one).to_owned()).collect(),
+        ..SweepReport::default()
+    })));
+}
+
+async fn settled(operations: &Operations, id: &str) -> v1::Operation {
+    let by = Instant::now() + Duration::from_secs(60);
+    let (operation, settled) = operations.settled(id, by).await.unwrap();
+    assert!(settled);
+    operation
+}
+
+#[tokio::test]
+async fn a_plan_goes_from_state_to_state() {
+    let (hub, operations) = new();
+    tokio::spawn(follow(operations.clone()));
+    tokio::task::yield_now().await;
+    begin(&operations, "mine", OperationState::Planning);
+    assert!(operations.planned("mine", 3, v1::RoutePlan::default()));
+    assert_eq!(operations.of_plan(3), "mine");
+    operations.applies(3, &Origin::default()).unwrap();
+    operations.not_applied(3, "busy", false);
+    let again = operations.get("mine").unwrap();
+    assert_eq!(
+        (again.state(), &*again.error),
+        (OperationState::Planned, "busy")
+    );
+    operations.applies(3, &Origin::default()).unwrap();
+    operations.swept_by(3, 8);
+    sweep_ends(&hub, 7, &[]);
+    let reason = SweepReason::Forced;
+    hub.tell(DaemonEvent::Fabric(Event::SweepStarted {
+        number: 8,
+        reason,
+    }));
+    hub.tell(DaemonEvent::Fabric(Event::Phase(SweepPhase::Program)));
+    while operations.get("mine").unwrap().steps_done < 2 {
+        tokio::task::yield_now().await;
+    }
+    let late = operations.cancel("mine").unwrap_err();
+    assert!(matches!(late, OperationError::Applying { sweep: 8, .. }));
+    sweep_ends(&hub, 8, &[]);
+    let done = settled(&operations, "mine").await;
+    assert_eq!((done.state(), done.steps_done), (OperationState::Done, 4));
+    assert!(done.end_time.is_some());
+    let over = operations.cancel("mine").unwrap_err();
+    assert!(matches!(over, OperationError::Ended { state: "done", .. }));
+}
+
+#[tokio::test]
+async fn a_sweep_that_ended_before_it_was_known_counts() {
+    let (hub, operations) = new();
+    let begun = begin(&operations, "", OperationState::Applying);
+    sweep_ends(&hub, 4, &["core1 does not answer"]);
+    operations.sweeps(&begun.id, 4);
+    let failed = settled(&operations, &begun.id).await;
+    assert_eq!(failed.state(), OperationState::Failed);
+    assert_eq!(failed.error, "sweep 4: core1 does not answer");
+}
+
+#[tokio::test]
+async fn who_is_no_master_any_more_applies_nothing() {
+    let (hub, operations) = new();
+    tokio::spawn(follow(operations.clone()));
+    tokio::task::yield_now().await;
+    let begun = begin(&operations, "", OperationState::Applying);
+    operations.sweeps(&begun.id, 4);
+    hub.tell(DaemonEvent::Fabric(Event::Role {
+        role: SmState::STANDBY,
+        master: None,
+        why: "another one has a higher priority".to_owned(),
+    }));
+    let failed = settled(&operations, &begun.id).await;
+    assert!(failed.error.contains("higher priority"), "{failed:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_plan_is_never_applied() {
+    let (_, operations) = new();
+    let mut begun = begin(&operations, "", OperationState::Planning);
+    let cancelled = operations.cancel(&begun.id).unwrap();
+    assert_eq!(cancelled.state(), OperationState::Cancelled);
+    begun.cancelled().await;
+    assert!(!operations.planned(&begun.id, 1, v1::RoutePlan::default()));
+
+    let begun = begin(&operations, "", OperationState::Planning);
+    assert!(operations.planned(&begun.id, 2, v1::RoutePlan::default()));
+    operations.cancel(&begun.id).unwrap();
+    let refused = operations.applies(2, &Origin::default());
+    assert!(matches!(refused, Err(OperationError::Cancelled { .. })));
+}
+
+#[test]
+fn the_list_is_bounded_and_loses_what_has_ended_first() {
+    let (_, operations) = new();
+    begin(&operations, "first", OperationState::Planning);
+    for number in 0..2 * KEPT {
+        let begun = begin(&operations, &format!("n{number}"), OperationState::Planning);
+        operations.failed(&begun.id, "no");
+    }
+    let all = operations.all();
+    assert_eq!(all.len(), KEPT);
+    assert_eq!(all[0].1.id, format!("n{}", 2 * KEPT - 1));
+    assert_eq!(all[KEPT - 1].1.id, "first");
+    let taken = operations.begin(
+        &Origin {
+            id: "first".to_owned(),
+            ..Origin::default()
+        },
+        OperationKind::Sweep,
+        OperationState::Applying,
+        "sweep",
+    );
+    assert!(matches!(taken, Err(OperationError::Taken { .. })));
+}

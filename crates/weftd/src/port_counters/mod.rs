@@ -1,0 +1,82 @@
+//! Counters of ports for everybody who asks: running totals after each image of the performance manager, kept over
+//! restarts.
+//!
+//! One task follows the images and publishes totals that nobody changes any more; readers take the last ones. They
+//! neither wait for each other nor cause datagrams.
+
+mod file;
+mod series;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task;
+use weft_manager::pm::Image;
+use weft_manager::port_totals::PortTotals;
+
+use crate::port_metrics::PortMetrics;
+pub(crate) use series::PortSeries;
+
+/// From one write of the totals to the next.
+const SAVE: Duration = Duration::from_secs(60);
+
+/// The last totals.
+#[derive(Debug)]
+pub(crate) struct PortCounters(watch::Sender<Arc<PortTotals>>);
+
+impl Default for PortCounters {
+    fn default() -> Self {
+        Self(watch::Sender::new(Arc::default()))
+    }
+}
+
+impl PortCounters {
+    /// The last totals; without an image before the first.
+    pub(crate) fn latest(&self) -> Arc<PortTotals> {
+        self.0.borrow().clone()
+    }
+
+    /// The last totals and all that follow.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<PortTotals>> {
+        self.0.subscribe()
+    }
+
+    fn follow(&self, image: Arc<Image>) {
+        let mut totals = PortTotals::clone(&self.latest());
+        totals.follow(image);
+        self.0.send_replace(Arc::new(totals));
+    }
+}
+
+/// Follows images as they arrive, apart from the queries thread: with many ports that takes milliseconds. Ends when no
+/// more can come, after the last totals are written to `file`.
+pub(crate) async fn keep(
+    metrics: Arc<PortMetrics>,
+    counters: Arc<PortCounters>,
+    file: Option<PathBuf>,
+    mut images: mpsc::Receiver<Arc<Image>>,
+) {
+    let mut file = file.map(file::Kept::new);
+    if let Some(totals) = file.as_ref().and_then(file::Kept::load) {
+        counters.0.send_replace(Arc::new(totals));
+    }
+    let mut saved = Instant::now();
+    while let Some(image) = images.recv().await {
+        let (metrics, follower) = (Arc::clone(&metrics), Arc::clone(&counters));
+        // It ends early only with the daemon.
+        let _ended = task::spawn_blocking(move || {
+            follower.follow(Arc::clone(&image));
+            metrics.add(image);
+        })
+        .await;
+        if let Some(file) = file.as_mut().filter(|_| saved.elapsed() >= SAVE) {
+            file.save(counters.latest()).await;
+            saved = Instant::now();
+        }
+    }
+    if let Some(file) = &mut file {
+        file.save(counters.latest()).await;
+    }
+}
