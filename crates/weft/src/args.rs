@@ -1,5 +1,20 @@
 //! The command line.
 
+mod counters;
+mod emulator;
+mod fm;
+mod health;
+mod history;
+mod opareport;
+mod operation;
+mod picture;
+mod port;
+mod quarantine;
+mod replace;
+mod report;
+mod slurm;
+mod support;
+mod top;
 mod vf;
 
 use std::path::PathBuf;
@@ -7,12 +22,32 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
+use counters::COUNTERS;
+pub(crate) use counters::{Counters, PortShow};
+pub(crate) use emulator::{Emulator, Traffic, TrafficStart};
+pub(crate) use fm::{FmCommand, LoopTestCommand};
+use health::HEALTH;
+pub(crate) use health::{Health, HealthCommand};
+use history::LOG;
+pub(crate) use history::{PastLog, ShowHistory};
+use operation::OPERATION;
+pub(crate) use operation::{OperationCommand, Why};
+pub(crate) use picture::{Export, RouteShow};
+pub(crate) use port::{OnOff, PortArgs, PortChoice, PortLed, PortLink, PortList};
+pub(crate) use quarantine::{QuarantineAdd, QuarantineCommand};
+use replace::REPLACE;
+pub(crate) use replace::{Replace, ReplaceCommand};
+pub(crate) use report::Report;
+pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs};
+pub(crate) use support::Support;
+pub(crate) use top::{ScreenName, SortBy, Top};
 pub(crate) use vf::VfCommand;
 
 const AFTER: &str = "\
 Exit codes: 0 done; 1 refused, not found, errors in a configuration, differences of a fabric, or a port that is not \
 reached; 2 wrong usage; \
-3 no daemon answers; 4 a file cannot be read or written; 5 timeout, of the daemon or of a device.";
+3 no daemon answers; 4 a file cannot be read or written; 5 timeout, of the daemon or of a device; 10, 11 `weft health` is yellow, red; \
+12 it is that of a standby.";
 
 const DRAIN: &str = "\
 Prints \"safe to pull\" once every switch has confirmed tables in which nothing leads there; a drained \
@@ -26,21 +61,11 @@ category congestion.\n\n\
 Keys: u utilization, g GB/s, w wait, c congestion: sort order; arrows and page keys \
 scroll; q quits. If the output is not a terminal, one table is printed.";
 
-const TRAFFIC: &str = "\
-Patterns: pairs node1:node5 node2:node6; permutation seed=7; shift by=3; uniform; hotspot to=node1 \
-percent=50. Name a host without its HFI, or by the HFI's GUID (0x...).";
-
 const PLAN: &str = "\
 Prints how many switches, blocks and routes would change, what is proved about the new routes, and how \
 many flows would meet on the busiest link: if every host sends to every other, in shifts (host i to \
 host i + k), and in random permutations. Nothing changes before `weft route apply PLAN`, which is \
 refused if the fabric has changed since.";
-
-const DISPERSION: &str = "\
-Without points: every pair of a switch with hosts and a host on another switch, counted by LIDs of the \
-host, disjoint shortest paths in the cabling, and disjoint paths that its LIDs use; if there are \
-more pairs than --pairs, that many are chosen at random. With -S and -D: the path of every LID between \
-two points, and the links and switches that several of them cross.";
 
 /// The command-line client of weftd, the Weft fabric manager.
 #[derive(Debug, Parser)]
@@ -67,15 +92,19 @@ pub(crate) enum Color {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Daemon")]
 pub(crate) struct Daemon {
-    /// Address of the daemon: http://HOST:PORT, or https://HOST:PORT with --tls-ca.
+    /// Address of the daemon: http://HOST:PORT, or https://HOST:PORT with --tls-ca. Default: http://127.0.0.1:9313.
+    #[arg(long, global = true, env = "WEFT_ADDRESS", value_name = "URL")]
+    pub(crate) address: Option<String>,
+    /// Instance (element Fm) of opafm.xml, from 0: that of the daemon on this host to ask, in place of an address, or
+    /// that of the file to explain.
     #[arg(
         long,
         global = true,
-        env = "WEFT_ADDRESS",
-        value_name = "URL",
-        default_value_t = format!("http://127.0.0.1:{}", weft_api::DEFAULT_PORT)
+        env = "WEFT_INSTANCE",
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(..=i64::from(weft_api::LAST_INSTANCE))
     )]
-    pub(crate) address: String,
+    pub(crate) instance: Option<u16>,
     /// CA of the daemon's certificate, PEM.
     #[arg(long, global = true, env = "WEFT_TLS_CA", value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
@@ -114,12 +143,15 @@ pub(crate) struct Daemon {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print a report in opareport's layout, or as JSON.
-    #[command(subcommand)]
-    Report(Report),
+    /// Print reports in opareport's layout, as JSON or as XML.
+    #[command(after_help = report::about())]
+    Report(Box<Report>),
     /// Show or export the fabric.
     #[command(subcommand)]
     Fabric(Fabric),
+    /// Print one page of what is wrong, with the command to run next.
+    #[command(after_help = HEALTH)]
+    Health(Health),
     /// Compare the fabric with what it should be.
     #[command(subcommand)]
     Check(Check),
@@ -131,18 +163,27 @@ pub(crate) enum Command {
     /// Control the manager while it runs: log level, pause of sweeps, priority, counters, dump.
     #[command(subcommand)]
     Fm(FmCommand),
-    /// Disable or enable ports.
+    /// Collect what is needed to look for the cause of a problem into one archive, without keys.
+    #[command(after_help = support::AFTER)]
+    Support(Support),
+    /// Show, disable, enable, bounce or mark ports, set widths and speeds, list what is disabled.
     #[command(subcommand)]
     Port(PortCommand),
-    /// Show ports whose links went down too often, leave out others, and let them be used again.
+    /// Show ports whose links went down too often or have errors, leave out others, and let them be used again.
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
+    /// Let an HFI take the place of one that is gone: its LID, its groups, its place in the topology file.
+    #[command(after_help = REPLACE)]
+    Replace(Replace),
     /// Show virtual fabrics, their members, and whether one port reaches another.
     #[command(subcommand)]
     Vf(VfCommand),
     /// Plan, apply and undo changes of routes.
     #[command(subcommand)]
     Route(RouteCommand),
+    /// List, show, cancel and wait for plans, drains and sweeps.
+    #[command(subcommand, after_help = OPERATION)]
+    Operation(OperationCommand),
     /// Move all data off a switch or link, so that it can be pulled.
     #[command(after_help = DRAIN)]
     Drain(DrainArgs),
@@ -150,96 +191,26 @@ pub(crate) enum Command {
     Undrain(DrainArgs),
     /// Print events as they happen.
     Watch(Watch),
+    /// Print events of the past.
+    #[command(after_help = LOG)]
+    Log(PastLog),
+    /// Show what is kept of the past: counters and events, from when to when.
+    History(ShowHistory),
     /// Show the busiest links, updated with every reading of the counters.
     #[command(after_help = TOP)]
     Top(Top),
+    /// Show counters of ports: totals that go on where a device's are cleared, or rates.
+    #[command(after_help = COUNTERS)]
+    Counters(Counters),
     /// Change an emulated fabric.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = emulator::EMULATOR)]
     Emulator(Emulator),
     /// Check and show configurations.
     #[command(subcommand)]
     Config(Config),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Report {
-    /// Every HFI, switch and subnet manager.
-    Nodes(Focused),
-    /// Every link.
-    Links(Focused),
-    /// Every system (a chassis or a card) with its nodes.
-    Comps(Focused),
-    /// The port that answers to each LID.
-    Lids(Focused),
-    /// The linear forwarding table of every switch.
-    Linear(Focused),
-    /// The path from one point to another, hop by hop.
-    Route(Route),
-    /// Disjoint paths among the LIDs of each host.
-    #[command(after_help = DISPERSION)]
-    Dispersion(Dispersion),
-}
-
-/// Options of every report.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Common {
-    /// Level of detail: 0 counts, 1 brief, 2 normal, 3 details.
-    #[arg(short, long, default_value_t = 2, value_name = "LEVEL")]
-    pub(crate) detail: u8,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Read the fabric from an opareport snapshot instead of the daemon; `-` is standard input.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) snapshot: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Focused {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    /// Limit the report to this part of the fabric: a point such as lid:3, 'nodepat:edge*', portstate:down.
-    #[arg(short = 'F', long, value_name = "POINT")]
-    pub(crate) focus: Option<String>,
-    /// Exclude the focus instead.
-    #[arg(short = 'Q', long)]
-    pub(crate) quietfocus: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Route {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    /// Source of packets: a point such as 'node:node1 hfi1_0'.
-    #[arg(short = 'S', long, value_name = "POINT", default_value = "sm")]
-    pub(crate) src: String,
-    /// Destination of packets.
-    #[arg(short = 'D', long, value_name = "POINT")]
-    pub(crate) dest: String,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Dispersion {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    /// Only from this source: a point such as 'node:node1 hfi1_0'.
-    #[arg(short = 'S', long, value_name = "POINT", requires = "dest")]
-    pub(crate) src: Option<String>,
-    /// Only to this destination.
-    #[arg(short = 'D', long, value_name = "POINT", requires = "src")]
-    pub(crate) dest: Option<String>,
-    /// Maximum number of pairs to examine.
-    #[arg(
-        long,
-        value_name = "PAIRS",
-        conflicts_with = "src",
-        default_value_t = weft_report::SAMPLE,
-        value_parser = clap::value_parser!(u64).range(1..=weft_report::MAX_SAMPLE)
-    )]
-    pub(crate) pairs: u64,
-    /// Random seed for the choice of pairs.
-    #[arg(long, value_name = "SEED", conflicts_with = "src", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Tell Slurm where its nodes are.
+    #[command(subcommand)]
+    Slurm(SlurmCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -298,26 +269,6 @@ pub(crate) enum BaselineCommand {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("format").required(true)))]
-pub(crate) struct Export {
-    /// XML that `opareport -X` reads.
-    #[arg(long, group = "format")]
-    pub(crate) snapshot: bool,
-    /// The topology file that `weft check topology`, PreDefinedTopology and `opareport -T` compare with.
-    #[arg(long, group = "format")]
-    pub(crate) topology: bool,
-    /// Text in the format of ibnetdiscover.
-    #[arg(long, group = "format")]
-    pub(crate) ibnetdiscover: bool,
-    /// Graphviz.
-    #[arg(long, group = "format")]
-    pub(crate) dot: bool,
-    /// Write to a file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct Sweep {
     /// Wait for its end and print its report.
     #[arg(long, conflicts_with = "list")]
@@ -325,117 +276,37 @@ pub(crate) struct Sweep {
     /// List recent sweeps instead.
     #[arg(long)]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum FmCommand {
-    /// Show the log level, the pause of sweeps, and the priority.
-    Show {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show or set the log level, until the daemon restarts.
-    LogLevel {
-        /// error, warn, info, debug, trace, module=level pairs with commas, or default for that of the start.
-        #[arg(value_name = "LEVEL")]
-        level: Option<String>,
-    },
-    /// Pause sweeps: changes of the fabric are not acted upon until they are resumed.
-    Pause {
-        /// Time after which they resume by themselves, at most 24h.
-        #[arg(long = "for", value_name = "DURATION", default_value = "10m", value_parser = crate::time::parse)]
-        time: Duration,
-    },
-    /// End the pause of sweeps, with a sweep.
-    Resume,
-    /// Drop back from the elevated priority to the normal one, so that a better manager takes over again.
-    RestorePriority,
-    /// Print counts of datagrams, queries and sweeps.
-    Counters {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-        /// Set them to 0; what is printed are the counts before.
-        #[arg(long)]
-        reset: bool,
-    },
-    /// Write the state of the manager, without keys, as JSON.
-    Dump {
-        /// The file, `-` for standard output.
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum QuarantineCommand {
-    /// List them, with the reason and the time left.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say how often a link went down and when, and what routes do with it.
-    Why {
-        /// Either end of the link: a point such as 'node:edge1:port:3'.
-        #[arg(value_name = "POINT")]
-        point: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Leave a link out of routes until it is released.
-    Add(QuarantineAdd),
-    /// Let a link be used again at once, and forget its losses.
-    Release {
-        /// Either end of the link: a point such as 'node:edge1:port:3'.
-        #[arg(value_name = "POINT")]
-        point: String,
-    },
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct QuarantineAdd {
-    /// Either end of the link: a point such as 'node:edge1:port:3'.
-    #[arg(value_name = "POINT")]
-    pub(crate) point: String,
-    /// Why, for those who list it: at most 200 bytes.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) reason: String,
-    /// Also where a host is cut off.
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum PortCommand {
-    /// Disable a port until it is enabled.
+    /// Show all that is known of a port: link, neighbour, quarantine, drain, counters.
+    Show(PortShow),
+    /// Disable ports until they are enabled.
+    #[command(after_help = port::DISABLE)]
     Disable(PortArgs),
-    /// Enable a disabled port.
+    /// Enable disabled ports.
     Enable(PortArgs),
-    /// Take a port's link down once, so that it trains again.
+    /// Take the links of ports down once, so that they train again.
     Bounce(PortArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct PortArgs {
-    /// The port: a point such as 'node:edge1:port:3'.
-    #[arg(value_name = "POINT")]
-    pub(crate) point: String,
-    /// Apply to all ports of the point, even if there are several.
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Only print what would be done.
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
+    /// Switch the beacons of ports on or off.
+    Led(PortLed),
+    /// Enable other widths or speeds of links, which train again with them.
+    #[command(after_help = port::LINK)]
+    Link(PortLink),
+    /// List ports that are disabled: why, since when and by whom.
+    List(PortList),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RouteCommand {
+    /// Show the way of packets from one port to another, with its alternatives.
+    Show(RouteShow),
     /// Preview a change.
     #[command(after_help = PLAN)]
     Plan(PlanArgs),
@@ -444,12 +315,19 @@ pub(crate) enum RouteCommand {
         /// Number of the plan.
         #[arg(value_name = "PLAN")]
         plan: u64,
+        #[command(flatten)]
+        why: Why,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Undo the last applied plan and wait until that is in force.
     Rollback {
+        /// Number of the plan to undo: refused where another one was applied since.
+        #[arg(value_name = "PLAN", value_parser = clap::value_parser!(u64).range(1..))]
+        plan: Option<u64>,
+        #[command(flatten)]
+        why: Why,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -477,6 +355,11 @@ pub(crate) struct PlanArgs {
     /// Let data use a drained switch or link again.
     #[arg(long, group = "change", value_name = "POINT")]
     pub(crate) undrain: Option<String>,
+    /// Identity of the operation, to find it again with `weft operation`: lower-case letters, digits, '-', '_', '.'.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub(crate) operation: String,
+    #[command(flatten)]
+    pub(crate) why: Why,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -490,6 +373,8 @@ pub(crate) struct DrainArgs {
     /// Only print what would be done.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) why: Why,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -503,85 +388,12 @@ pub(crate) struct Watch {
     /// Continue after this token, the resume_token of a JSON line.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) resume: Option<String>,
+    /// Only events of this kind, such as node_vanished: "event" of a JSON line. May be given more than once.
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
     /// Stop after this many events.
     #[arg(long, value_name = "EVENTS")]
     pub(crate) count: Option<u64>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Top {
-    /// Print a table of the last reading and exit.
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// Print JSON of the last reading and exit.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Sort order of links.
-    #[arg(long, value_enum, value_name = "COLUMN", default_value_t = SortBy::Utilization)]
-    pub(crate) sort: SortBy,
-    /// Number of links, up to 1000.
-    #[arg(short = 'n', long, value_name = "LINKS", default_value_t = 20,
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) links: u32,
-}
-
-/// Sort order of links; the direction with the higher value counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SortBy {
-    Utilization,
-    Data,
-    Wait,
-    Congestion,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Emulator {
-    /// Start, stop and list traffic between hosts.
-    #[command(subcommand)]
-    Traffic(Traffic),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Traffic {
-    /// Start traffic that runs until it is stopped.
-    #[command(after_help = TRAFFIC)]
-    Start(TrafficStart),
-    /// List running jobs and their throughput.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Stop traffic.
-    Stop(TrafficStop),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TrafficStart {
-    /// Name of the job.
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-    /// Pattern of senders and receivers.
-    #[arg(value_name = "PATTERN", required = true, num_args = 1..)]
-    pub(crate) pattern: Vec<String>,
-    /// Limit for each sender, percent of a link.
-    #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
-    pub(crate) rate: f64,
-    /// Payload of a packet, bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 8192,
-        value_parser = clap::value_parser!(u32).range(8..=10_240))]
-    pub(crate) payload: u32,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("which").required(true)))]
-pub(crate) struct TrafficStop {
-    /// Name of the job.
-    #[arg(value_name = "NAME", group = "which")]
-    pub(crate) name: Option<String>,
-    /// Stop all jobs.
-    #[arg(long, group = "which")]
-    pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -590,6 +402,9 @@ pub(crate) enum Config {
     Check {
         /// The file; `-` is standard input.
         file: PathBuf,
+        /// The file has rules for links with errors, as for `weftd --link-rules`.
+        #[arg(long)]
+        link_rules: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -608,9 +423,6 @@ pub(crate) enum Config {
         element: String,
         /// A file to take the value from; `-` is standard input.
         file: Option<PathBuf>,
-        /// The instance (`Fm`) of the file, counted from 0.
-        #[arg(long, default_value_t = 0, value_name = "N", requires = "file")]
-        instance: usize,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -623,9 +435,11 @@ pub(crate) enum Config {
     },
 }
 
-/// A number above 0, up to 100.
-fn percent(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
-    let number = number.filter(|number| *number > 0.0 && *number <= 100.0);
-    number.ok_or_else(|| "a number over 0, up to 100".to_owned())
+/// A GUID that is not 0.
+fn guid(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("0x");
+    let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    value
+        .filter(|value| *value != 0)
+        .ok_or("expected 0x and up to 16 hexadecimal digits, not 0".to_owned())
 }

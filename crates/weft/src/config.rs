@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use weft_api::v1;
+use weft_config::link_rules::check_link_rules;
 use weft_config::{Checked, Finding, Severity, check};
 use weft_fabric::text::for_terminal;
 
@@ -22,7 +23,23 @@ use crate::vf::plan_text;
 
 pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliError> {
     match command {
-        Config::Check { file, json } => check_file(file, *json, args.color),
+        Config::Check {
+            file,
+            link_rules,
+            json,
+        } => {
+            let (usable, findings) = match link_rules {
+                true => {
+                    let checked = check_link_rules(output::read(file)?, &file.to_string_lossy());
+                    (checked.rules.is_some(), checked.findings)
+                }
+                false => {
+                    let checked = checked(file)?;
+                    (checked.config.is_some(), checked.findings)
+                }
+            };
+            tell_checked(file, usable, &findings, *json, args.color)
+        }
         Config::Show {
             file: Some(file), ..
         } => show_file(file, args.color),
@@ -34,9 +51,11 @@ pub(crate) async fn run(args: &Args, command: &Config) -> Result<ExitCode, CliEr
         Config::Explain {
             element,
             file,
-            instance,
             json,
-        } => explain::run(element, file.as_deref(), *instance, *json, args.color),
+        } => {
+            let instance = args.daemon.instance.unwrap_or(0).into();
+            explain::run(element, file.as_deref(), instance, *json, args.color)
+        }
         Config::Reload { dry_run } => reload(args, *dry_run).await,
     }
 }
@@ -57,27 +76,28 @@ struct Verdict<'a> {
     findings: &'a [Finding],
 }
 
-fn check_file(file: &Path, json: bool, color: Color) -> Result<ExitCode, CliError> {
-    let checked = checked(file)?;
+fn tell_checked(
+    file: &Path,
+    usable: bool,
+    findings: &[Finding],
+    json: bool,
+    color: Color,
+) -> Result<ExitCode, CliError> {
     let count = |severity| {
-        checked
-            .findings
-            .iter()
-            .filter(|one| one.severity == severity)
-            .count()
+        let of = findings.iter().filter(|one| one.severity == severity);
+        of.count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if json {
-        let usable = checked.config.is_some();
         output::json(&Verdict {
             usable,
             errors,
             warnings,
-            findings: &checked.findings,
+            findings,
         })?;
     } else {
         let styles = Styles::stdout(color);
-        let lines = checked.findings.iter().map(|finding| line(finding, styles));
+        let lines = findings.iter().map(|finding| line(finding, styles));
         let verdict = match (errors, warnings) {
             (0, 0) => format!("{}: nothing wrong\n", file.display()),
             (0, _) => format!("{}: usable, {warnings} warnings\n", file.display()),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tonic::{Code, Response, Status};
 use weft_api::client::{Client, ClientError, Tls};
+use weft_api::v1;
 use weft_fabric::Snapshot;
 
 use crate::args::Daemon;
@@ -42,17 +43,32 @@ pub(crate) struct Session {
 /// Connects by the command line's options.
 pub(crate) async fn connect(daemon: &Daemon) -> Result<Session, CliError> {
     let tls = tls(daemon)?;
+    let address = address(daemon)?;
     let limit = daemon.timeout.unwrap_or(Effort::Look.limit());
-    let late = || CliError::Late {
-        address: daemon.address.clone(),
-        limit,
+    let client = tokio::time::timeout(limit, Client::connect(&address, tls)).await;
+    let Ok(client) = client else {
+        return Err(CliError::Late { address, limit });
     };
-    let client = tokio::time::timeout(limit, Client::connect(&daemon.address, tls)).await;
     Ok(Session {
-        client: client.map_err(|_| late())??,
-        address: daemon.address.clone(),
+        client: client?,
+        address,
         asked: daemon.timeout,
     })
+}
+
+/// The address that is named, or that of an instance on this host.
+pub(crate) fn address(daemon: &Daemon) -> Result<String, CliError> {
+    match (&daemon.address, daemon.instance) {
+        (Some(address), None) => Ok(address.clone()),
+        (None, instance) => {
+            let port = weft_api::api_port(instance.unwrap_or(0));
+            Ok(format!("http://127.0.0.1:{port}"))
+        }
+        (Some(address), Some(instance)) => Err(CliError::Usage(format!(
+            "instance {instance} (--instance or WEFT_INSTANCE) is that of this host, but the address is {address} \
+             (--address or WEFT_ADDRESS): give one of them"
+        ))),
+    }
 }
 
 impl Session {
@@ -64,6 +80,11 @@ impl Session {
     /// The daemon's services for calls that go on until the client ends them.
     pub(crate) fn endless(&self) -> &Client {
         &self.client
+    }
+
+    /// The daemon's address.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     /// The answer to a call.
@@ -106,8 +127,16 @@ impl Session {
 
     /// The whole fabric.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, CliError> {
+        self.snapshot_with(&[]).await
+    }
+
+    /// The whole fabric with parts that only come when they are asked for.
+    pub(crate) async fn snapshot_with(
+        &self,
+        extras: &[v1::SnapshotExtra],
+    ) -> Result<Snapshot, CliError> {
         let client = self.services(Effort::Work);
-        let snapshot = async { Ok(client.snapshot().await) };
+        let snapshot = async { Ok(client.snapshot_with(extras).await) };
         match self.in_time(Effort::Work, snapshot).await? {
             Err(ClientError::Refused(status)) => Err(self.explain(Effort::Work, status).await),
             other => Ok(other?),

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use tonic::Code;
+use weft_api::client::ClientError;
 use weft_api::v1;
 use weft_api::v1::drain_target::Target as Named;
 use weft_api::v1::plan_routes_request::Change;
@@ -11,12 +13,16 @@ use weft_report::point::NodeMatch;
 use weft_report::{Point, Selection};
 
 use crate::args::{Daemon, DrainArgs};
+use crate::asked::label;
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
 use crate::route::{apply, plan, planned_json, summary};
 use crate::unreported;
+
+/// Plans of one command: a sweep may change the fabric between a plan and its order.
+const PLANS_MAX: u32 = 5;
 
 /// Whether to drain or undrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +47,14 @@ pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<E
         Way::Drain => Change::Drain(target.message),
         Way::Undrain => Change::Undrain(target.message),
     };
-    let planned = plan(&session, change).await?;
-    let (Some(id), false) = (planned.plan_id, args.dry_run) else {
+    let (planned, sweep) = carried_out(&session, change, args).await?;
+    let Some(sweep) = sweep else {
         match args.json {
             true => output::json(&planned_json(&planned))?,
             false => output::text(summary(&planned))?,
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let sweep = apply(&session, id).await?;
     let now = drains(&session).await?;
     let mut found = now.drains.iter();
     let found = found.find(|drain| drain.target.as_ref() == Some(&target.message));
@@ -62,6 +67,41 @@ pub(crate) async fn run(daemon: &Daemon, args: &DrainArgs, way: Way) -> Result<E
         generation: now.generation,
     };
     verdict.tell(args.json)
+}
+
+/// Plans a change and, unless it is a dry run or changes nothing, carries it out; again where the fabric has changed
+/// meanwhile.
+async fn carried_out(
+    session: &Session,
+    change: Change,
+    args: &DrainArgs,
+) -> Result<(v1::PlanRoutesResponse, Option<v1::Sweep>), CliError> {
+    let mut plans = 1;
+    loop {
+        let tried = plan_and_apply(session, change.clone(), args).await;
+        match tried {
+            Err(CliError::Client(ClientError::Refused(status)))
+                if status.code() == Code::Aborted && plans < PLANS_MAX =>
+            {
+                plans += 1;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn plan_and_apply(
+    session: &Session,
+    change: Change,
+    args: &DrainArgs,
+) -> Result<(v1::PlanRoutesResponse, Option<v1::Sweep>), CliError> {
+    let reason = &args.why.reason;
+    let planned = plan(session, change, label(reason, "")).await?;
+    let sweep = match planned.plan_id.filter(|_| !args.dry_run) {
+        Some(id) => Some(apply(session, id, reason).await?),
+        None => None,
+    };
+    Ok((planned, sweep))
 }
 
 /// Result of the command.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::v1;
+use weft_api::emulator_v1 as v1;
 
 use crate::args::{Daemon, Emulator, Traffic, TrafficStart};
 use crate::connect::{Effort, connect};

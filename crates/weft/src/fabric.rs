@@ -1,16 +1,16 @@
 //! `weft fabric`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use tokio_stream::StreamExt;
 use weft_api::v1;
 
 use crate::args::{Daemon, Export, Fabric};
 use crate::connect::{Effort, connect};
+use crate::download::download;
 use crate::error::CliError;
 use crate::output;
+use crate::picture;
 use crate::sweep::{as_json, summary};
 use crate::time::utc;
 
@@ -145,28 +145,22 @@ fn state_name(count: &v1::PortCount) -> String {
 }
 
 async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
-    let format = match (args.snapshot, args.ibnetdiscover, args.topology) {
-        (true, ..) => v1::ExportFormat::OpareportSnapshot,
-        (_, true, _) => v1::ExportFormat::Ibnetdiscover,
-        (.., true) => v1::ExportFormat::Topology,
-        _ => v1::ExportFormat::Dot,
-    };
     let session = connect(daemon).await?;
+    if args.svg || args.dot {
+        return picture::export(&session, args).await;
+    }
+    let format = match (args.snapshot, args.ibnetdiscover) {
+        (true, _) => v1::ExportFormat::OpareportSnapshot,
+        (_, true) => v1::ExportFormat::Ibnetdiscover,
+        _ => v1::ExportFormat::Topology,
+    };
     let request = v1::ExportFabricRequest {
         format: format.into(),
+        port_tables: args.port_tables,
     };
-    let mut out = output::sink(args.output.as_deref())?;
     let mut service = session.services(Effort::Work).fabric();
-    let chunks = service.export_fabric(request);
-    let mut chunks = session.answer(Effort::Work, chunks).await?;
-    loop {
-        let next = async { Ok(chunks.next().await) };
-        match session.in_time(Effort::Work, next).await? {
-            Some(Ok(chunk)) => out.write_all(&chunk.data)?,
-            Some(Err(status)) => return Err(session.explain(Effort::Work, status).await),
-            None => break,
-        }
-    }
-    out.flush()?;
+    let exported = service.export_fabric(request);
+    let to = args.output.as_deref();
+    download(&session, exported, |part| part.data, to).await?;
     Ok(ExitCode::SUCCESS)
 }

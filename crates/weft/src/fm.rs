@@ -1,17 +1,17 @@
 //! `weft fm`: the manager while it runs.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio_stream::StreamExt;
 use weft_api::v1;
 
 use crate::args::{Daemon, FmCommand};
 use crate::connect::{Effort, Session, connect};
+use crate::download::download;
 use crate::error::CliError;
+use crate::loop_test;
 use crate::output;
 use crate::time::utc;
 
@@ -28,6 +28,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &FmCommand) -> Result<ExitCode
         FmCommand::Resume => resume(&session).await?,
         FmCommand::RestorePriority => restore_priority(&session).await?,
         FmCommand::Counters { json, reset } => counters(&session, *json, *reset).await?,
+        FmCommand::LoopTest(command) => loop_test::run(&session, command).await?,
         FmCommand::Dump { file } => dump(&session, file).await?,
     }
     Ok(ExitCode::SUCCESS)
@@ -177,17 +178,7 @@ fn counters_json(counted: &v1::GetCountersResponse) -> Value {
 
 async fn dump(session: &Session, file: &Path) -> Result<(), CliError> {
     let mut service = session.services(Effort::Work).manager();
-    let chunks = service.dump_state(v1::DumpStateRequest {});
-    let mut chunks = session.answer(Effort::Work, chunks).await?;
-    let mut out = output::sink(Some(file).filter(|file| *file != Path::new("-")))?;
-    loop {
-        let next = async { Ok(chunks.next().await) };
-        match session.in_time(Effort::Work, next).await? {
-            Some(Ok(chunk)) => out.write_all(&chunk.data)?,
-            Some(Err(status)) => return Err(session.explain(Effort::Work, status).await),
-            None => break,
-        }
-    }
-    out.flush()?;
-    Ok(())
+    let dumped = service.dump_state(v1::DumpStateRequest {});
+    let to = Some(file).filter(|file| *file != Path::new("-"));
+    download(session, dumped, |part| part.data, to).await
 }

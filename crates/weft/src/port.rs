@@ -1,33 +1,77 @@
 //! `weft port`.
 
+mod change;
+mod file;
+mod list;
+
 use std::process::ExitCode;
 
 use weft_api::v1;
 use weft_fabric::{PortRef, Snapshot};
 use weft_report::{NodeMatch, Point, Selection};
 
-use crate::args::{Daemon, PortCommand};
-use crate::connect::{Effort, Session, connect};
+use crate::args::{Daemon, OnOff, PortArgs, PortChoice, PortCommand};
+use crate::connect::{Session, connect};
 use crate::error::CliError;
-use crate::output;
+use crate::port_show;
 use crate::report::{parse, select};
-use crate::unreported;
+use change::{Change, Target};
 
 pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCode, CliError> {
-    let (action, verb, args) = match command {
-        PortCommand::Disable(args) => (v1::PortAction::Disable, "disable", args),
-        PortCommand::Enable(args) => (v1::PortAction::Enable, "enable", args),
-        PortCommand::Bounce(args) => (v1::PortAction::Bounce, "bounce", args),
+    use v1::PortAction as Action;
+    let (action, args) = match command {
+        PortCommand::Show(args) => return port_show::run(daemon, args).await,
+        PortCommand::Disable(args) => (Action::Disable, args),
+        PortCommand::Enable(args) => (Action::Enable, args),
+        PortCommand::Bounce(args) => (Action::Bounce, args),
+        PortCommand::Led(led) => match led.to {
+            OnOff::On => (Action::LedOn, &led.ports),
+            OnOff::Off => (Action::LedOff, &led.ports),
+        },
+        PortCommand::Link(link) => {
+            let settings = v1::LinkSettings {
+                width_enabled: link.width.unwrap_or_default(),
+                speed_enabled: link.speed.unwrap_or_default(),
+            };
+            return change(daemon, Action::SetLink, &link.ports, Some(settings)).await;
+        }
+        PortCommand::List(list) => return list::run(daemon, list).await,
     };
+    change(daemon, action, args, None).await
+}
+
+async fn change(
+    daemon: &Daemon,
+    action: v1::PortAction,
+    args: &PortArgs,
+    link: Option<v1::LinkSettings>,
+) -> Result<ExitCode, CliError> {
+    // A file is read first: nothing is asked for if something in it is wrong.
+    let lines = args.choice.from.as_deref().map(file::read).transpose()?;
     let session = connect(daemon).await?;
-    let ports = resolve(&session, &args.point, args.all).await?;
+    let ports = match lines {
+        Some(lines) => file::ports(&session, &lines, action).await?,
+        None => chosen(&session, &args.choice).await?,
+    };
     let change = Change {
         session: &session,
         action,
-        verb,
-        dry_run: args.dry_run,
+        link,
+        args,
     };
-    change.all(&ports).await
+    change.all(ports).await
+}
+
+/// The ports that the command line names.
+async fn chosen(session: &Session, choice: &PortChoice) -> Result<Vec<Target>, CliError> {
+    let point = choice.point.as_deref().unwrap_or_default();
+    let ports = resolve(session, point, choice.all).await?.into_iter();
+    let target = |(port, name)| Target {
+        port,
+        name,
+        reason: String::new(),
+    };
+    Ok(ports.map(target).collect())
 }
 
 /// A port, and what its node is called.
@@ -86,60 +130,5 @@ fn wanted(
         count => Err(CliError::Usage(format!(
             "'{point}' names {count} ports; add ':port:NUMBER' for one, or --all for all of them"
         ))),
-    }
-}
-
-/// A change of ports, one after the other.
-struct Change<'a> {
-    session: &'a Session,
-    action: v1::PortAction,
-    verb: &'static str,
-    dry_run: bool,
-}
-
-impl Change<'_> {
-    /// Changes the ports; failures are reported, the last of them as the result. Stops
-    /// if the output cannot be written.
-    async fn all(&self, ports: &[Named]) -> Result<ExitCode, CliError> {
-        let mut failed = None;
-        let mut done = String::new();
-        for (named, left) in ports.iter().zip((0..ports.len()).rev()) {
-            match self.one(named).await {
-                Ok(line) => {
-                    done += &line;
-                    let printed = output::text(&line);
-                    match self.dry_run {
-                        true => printed?,
-                        false => {
-                            let all = format!("{done}{left} more ports were left alone\n");
-                            unreported::or_keep(printed, &all)?;
-                        }
-                    }
-                }
-                Err(error) => {
-                    if let Some(before) = failed.replace(error) {
-                        output::complain("weft: ", &before);
-                    }
-                }
-            }
-        }
-        failed.map_or(Ok(ExitCode::SUCCESS), Err)
-    }
-
-    /// Changes a port; returns what was done.
-    async fn one(&self, (at, name): &Named) -> Result<String, CliError> {
-        let request = v1::SetPortStateRequest {
-            port: Some(*at),
-            action: self.action.into(),
-            validate_only: self.dry_run,
-        };
-        let mut service = self.session.services(Effort::Work).ports();
-        let changed = service.set_port_state(request);
-        self.session.answer(Effort::Work, changed).await?;
-        let (verb, port) = (self.verb, at.port);
-        Ok(match self.dry_run {
-            true => format!("would {verb} port {port} of {name}\n"),
-            false => format!("{verb}d port {port} of {name}\n"),
-        })
     }
 }

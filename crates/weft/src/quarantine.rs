@@ -78,6 +78,9 @@ async fn release(session: &Session, point: &str) -> Result<ExitCode, CliError> {
 }
 
 fn line(port: &v1::QuarantinedPort) -> String {
+    if port.by_errors {
+        return error_line(port);
+    }
     let state = match port.quarantined {
         true => "in quarantine",
         false => "held back",
@@ -108,6 +111,25 @@ fn line(port: &v1::QuarantinedPort) -> String {
     }
 }
 
+/// A link that breaks a rule for links with errors.
+fn error_line(port: &v1::QuarantinedPort) -> String {
+    let ends = [&port.port, &port.far].map(|end| port_name(end.as_ref()));
+    format!("{} to {}: {}\n", ends[0], ends[1], error_state(port))
+}
+
+/// What is done about such a link.
+fn error_state(port: &v1::QuarantinedPort) -> String {
+    let (since, what) = (span(port.since_ns), &port.comment);
+    match (port.quarantined, port.dry_run) {
+        (true, _) => {
+            let left = span(port.left_ns);
+            format!("in quarantine for {since}, {left} more: {what}")
+        }
+        (false, true) => format!("dry run, would be in quarantine for {since}: {what}"),
+        (false, false) => format!("in use with errors for {since}, {}: {what}", port.spared),
+    }
+}
+
 /// Why a port is in quarantine that was put there.
 pub(crate) fn by_hand(comment: &str) -> String {
     match comment {
@@ -117,7 +139,7 @@ pub(crate) fn by_hand(comment: &str) -> String {
 }
 
 /// Nanoseconds in minutes and seconds.
-fn span(ns: u64) -> String {
+pub(crate) fn span(ns: u64) -> String {
     match ns / 1_000_000_000 {
         seconds if seconds < 60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
@@ -126,6 +148,9 @@ fn span(ns: u64) -> String {
 
 /// Whether time alone ends it.
 fn comes_back(port: &v1::QuarantinedPort) -> bool {
+    if port.by_errors {
+        return port.quarantined;
+    }
     !port.by_hand && !port.by_topology && !port.refused
 }
 
@@ -140,6 +165,10 @@ fn as_json(port: &v1::QuarantinedPort) -> Value {
         "by_hand": port.by_hand,
         "by_topology": port.by_topology,
         "refused": port.refused,
+        "by_errors": port.by_errors,
+        "dry_run": port.dry_run,
+        "spared": port.spared,
+        "far": port.far.as_ref().map(|far| port_json(Some(far))),
         "comment": port.comment,
     })
 }

@@ -1,79 +1,241 @@
 //! `weft report`.
 
-use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use serde::Serialize;
+use weft_api::v1::SnapshotExtra;
 use weft_fabric::Snapshot;
-use weft_report::{Detail, Focus, Options, Point, Sample, Selection};
+use weft_fabric::import::import_expected;
+use weft_fabric::text::for_terminal;
+use weft_report::point::{Known, Need};
+use weft_report::{
+    Counted, Detail, Expectations, Focus, GROUPS, Kind, MakeError, Needs, Options, PLAIN, Point,
+    REPORTS, Report as Made, Request, Sample, Selection, Takes, Xml, document, without_names,
+    xml_without_names,
+};
 
-use crate::args::{Common, Daemon, Dispersion, Focused, Report, Route};
+use crate::args::{Args, Color, Daemon, Report};
 use crate::connect::connect;
 use crate::error::CliError;
+use crate::errors;
+use crate::layout;
 use crate::output;
+use crate::style::Styles;
 
-pub(crate) async fn run(daemon: &Daemon, report: &Report) -> Result<ExitCode, CliError> {
-    match report {
-        Report::Nodes(args) => focused(daemon, args, weft_report::nodes).await,
-        Report::Links(args) => focused(daemon, args, weft_report::links).await,
-        Report::Comps(args) => focused(daemon, args, weft_report::comps).await,
-        Report::Lids(args) => focused(daemon, args, weft_report::lids).await,
-        Report::Linear(args) => focused(daemon, args, weft_report::linear).await,
-        Report::Route(args) => route(daemon, args).await,
-        Report::Dispersion(args) => dispersion(daemon, args).await,
+/// Where packets come from unless a person says it.
+const SOURCE: &str = "sm";
+
+pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError> {
+    let mut kinds = wanted(args);
+    check_options(&kinds, args)?;
+    let points = Points::parse(args)?;
+    if points.need(Need::TopologyFile) && args.topology.is_none() {
+        return Err(CliError::Usage(
+            "this point is about a topology file: -T FILE names it".to_owned(),
+        ));
+    }
+    let snapshot = load(&all.daemon, args, &kinds).await?;
+    let shows_counters = kinds
+        .iter()
+        .any(|kind| kind.takes.contains(&Takes::Counters));
+    let counted = match shows_counters || points.need(Need::Counters) {
+        true => errors::counted(&all.daemon, &snapshot, args).await?,
+        false => None,
+    };
+    if counted.is_none() && !is_named(args, "errors") {
+        // Of several reports, the file lacks one.
+        kinds.retain(|kind| !kind.takes.contains(&Takes::Counters));
+    }
+    let nameless = args.noname.then(|| without_names(&snapshot));
+    let shown = nameless.as_ref().unwrap_or(&snapshot);
+    let request = points.request((&snapshot, shown), args, counted)?;
+    if args.plain {
+        print_tables(&kinds, &request, all.color, !args.no_pager)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut reports = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let report = kind.make(&request).map_err(|error| match error {
+            MakeError::Routes(error) => CliError::Routes(error),
+            MakeError::NoCounters(name) => CliError::Usage(format!(
+                "the report '{name}' needs counters of ports; the file has none (opareport -o snapshot -s)"
+            )),
+            MakeError::NoDeviceGroups | MakeError::NoQuarantined => {
+                CliError::Usage(error.to_string())
+            }
+            MakeError::NoEnds(name) => {
+                CliError::Usage(format!("the report '{name}' needs -D POINT, a destination"))
+            }
+        })?;
+        reports.push((kind, report));
+    }
+    print(&reports, snapshot.unix_time, args)?;
+    match reports.iter().all(|(_, report)| report.is_good()) {
+        true => Ok(ExitCode::SUCCESS),
+        false => Ok(ExitCode::FAILURE),
     }
 }
 
-async fn focused<R: Display + Serialize>(
-    daemon: &Daemon,
-    args: &Focused,
-    make: fn(&Snapshot, &Options) -> R,
-) -> Result<ExitCode, CliError> {
-    let point = args.focus.as_deref().map(parse).transpose()?;
-    let snapshot = load(daemon, &args.common).await?;
-    let focus = match (&point, &args.focus) {
-        (Some(point), Some(text)) => {
-            let selection = select(&snapshot, point, text)?;
-            Some(Focus::new(&snapshot, &selection, args.quietfocus))
+/// The reports of the call, in the order of the table, each once.
+fn wanted(args: &Report) -> Vec<&'static Kind> {
+    let named = |kind: &&Kind| {
+        let mut names = args.names.iter().chain(&args.output);
+        names.any(|name| {
+            let group = GROUPS.iter().find(|(group, _)| group == name);
+            name == kind.name || group.is_some_and(|(_, reports)| reports.contains(&kind.name))
+        })
+    };
+    REPORTS.iter().filter(named).collect()
+}
+
+/// Whether a report was named for itself.
+fn is_named(args: &Report, report: &str) -> bool {
+    let mut names = args.names.iter().chain(&args.output);
+    names.any(|name| name == report)
+}
+
+/// Refuses options that none of the reports takes.
+fn check_options(kinds: &[&Kind], args: &Report) -> Result<(), CliError> {
+    if let Some((option, why)) = args.of_opareport.refused() {
+        return Err(CliError::Usage(format!(
+            "{option} of opareport is not there: {why}"
+        )));
+    }
+    let given = [
+        (
+            Takes::Focus,
+            "a focus (-F, -Q)",
+            args.focus.is_some() || args.quietfocus,
+        ),
+        (
+            Takes::Ends,
+            "a source or destination (-S, -D)",
+            args.dest.is_some(),
+        ),
+        (
+            Takes::Sample,
+            "a sample (--pairs, --seed)",
+            args.pairs.is_some() || args.seed.is_some(),
+        ),
+        (
+            Takes::Counters,
+            "thresholds or an interval (-c, -L, -i)",
+            args.config.is_some() || args.limit || args.interval.is_some(),
+        ),
+    ];
+    for (takes, what, _) in given.into_iter().filter(|(.., given)| *given) {
+        if !kinds.iter().any(|kind| kind.takes.contains(&takes)) {
+            let fit = REPORTS.iter().filter(|kind| kind.takes.contains(&takes));
+            let fit: Vec<&str> = fit.map(|kind| kind.name).collect();
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+            return Err(CliError::Usage(format!(
+                "{} does not take {what}; these reports do: {}",
+                names.join(", "),
+                fit.join(", ")
+            )));
         }
-        _ => None,
-    };
-    let options = Options {
-        focus,
-        detail: Detail(args.common.detail),
-    };
-    print(&make(&snapshot, &options), &args.common)
+    }
+    if let Some(kind) = kinds
+        .iter()
+        .find(|kind| args.plain && kind.plain().is_none())
+    {
+        let names: Vec<&str> = PLAIN.iter().map(|(name, _)| *name).collect();
+        return Err(CliError::Usage(format!(
+            "{} has no short table (--plain); these reports have: {}",
+            kind.name,
+            names.join(", ")
+        )));
+    }
+    let verifies = |kind: &&&Kind| kind.takes.contains(&Takes::Expected);
+    match kinds.iter().find(verifies) {
+        Some(kind) if args.noname => Err(CliError::Usage(format!(
+            "{} compares names and does not take -N",
+            kind.name
+        ))),
+        Some(kind) if args.topology.is_none() => Err(CliError::Usage(format!(
+            "{} compares with a topology file: -T FILE names it",
+            kind.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
-async fn route(daemon: &Daemon, args: &Route) -> Result<ExitCode, CliError> {
-    let (source, destination) = (parse(&args.src)?, parse(&args.dest)?);
-    let snapshot = load(daemon, &args.common).await?;
-    let source = select(&snapshot, &source, &args.src)?;
-    let destination = select(&snapshot, &destination, &args.dest)?;
-    let detail = Detail(args.common.detail);
-    print(
-        &weft_report::route(&snapshot, &source, &destination, detail)?,
-        &args.common,
-    )
+/// The points of the call, with their texts.
+struct Points {
+    focus: Option<(Point, String)>,
+    ends: Option<[(Point, String); 2]>,
 }
 
-async fn dispersion(daemon: &Daemon, args: &Dispersion) -> Result<ExitCode, CliError> {
-    let detail = Detail(args.common.detail);
-    let (Some(from), Some(to)) = (&args.src, &args.dest) else {
-        let sample = Sample {
-            pairs: args.pairs,
-            seed: args.seed,
+impl Points {
+    fn parse(args: &Report) -> Result<Self, CliError> {
+        let point = |text: &str| Ok::<_, CliError>((parse(text)?, text.to_owned()));
+        let focus = args.focus.as_deref().map(point).transpose()?;
+        let source = args.src.as_deref().unwrap_or(SOURCE);
+        let ends = match &args.dest {
+            Some(to) => Some([point(source)?, point(to)?]),
+            None => None,
         };
-        let snapshot = load(daemon, &args.common).await?;
-        let report = weft_report::dispersion(&snapshot, sample, detail);
-        return print(&report, &args.common);
+        Ok(Self { focus, ends })
+    }
+
+    /// Whether one of them needs this.
+    fn need(&self, need: Need) -> bool {
+        let ends = self.ends.iter().flatten();
+        let mut points = self.focus.iter().chain(ends);
+        points.any(|(point, _)| point.needs().contains(&need))
+    }
+
+    /// What is needed to make the reports of the fabric that is shown, which is the same but for names.
+    fn request<'a>(
+        &self,
+        (snapshot, shown): (&Snapshot, &'a Snapshot),
+        args: &Report,
+        counted: Option<Counted>,
+    ) -> Result<Request<'a>, CliError> {
+        let expected = expectations(snapshot, args)?;
+        let known = Known {
+            expected: expected.as_deref(),
+            counts: counted.as_ref().map(|counted| &counted.counts),
+        };
+        let found = |(point, text): &(Point, String)| select_with(snapshot, known, point, text);
+        let focus = self.focus.as_ref().map(found).transpose()?;
+        let ends = match &self.ends {
+            Some([from, to]) => Some((found(from)?, found(to)?)),
+            None => None,
+        };
+        let usual = Sample::default();
+        let mut options = Options {
+            detail: Detail(args.detail),
+            quiet: args.quietfocus,
+            expected: expected.clone(),
+            ..Options::default()
+        };
+        options.focus = focus.map(|selection| Focus::new(shown, &selection, &options));
+        Ok(Request {
+            snapshot: shown,
+            options,
+            ends,
+            sample: Sample {
+                pairs: args.pairs.unwrap_or(usual.pairs),
+                seed: args.seed.unwrap_or(usual.seed),
+            },
+            counted,
+        })
+    }
+}
+
+/// What the topology file of the call says of a fabric.
+fn expectations(snapshot: &Snapshot, args: &Report) -> Result<Option<Arc<Expectations>>, CliError> {
+    let Some(file) = &args.topology else {
+        return Ok(None);
     };
-    let (source, destination) = (parse(from)?, parse(to)?);
-    let snapshot = load(daemon, &args.common).await?;
-    let source = select(&snapshot, &source, from)?;
-    let destination = select(&snapshot, &destination, to)?;
-    let report = weft_report::dispersion_between(&snapshot, &source, &destination, detail)?;
-    print(&report, &args.common)
+    let text = output::read(file)?;
+    let expected = import_expected(&text).map_err(|error| CliError::Content {
+        file: file.clone(),
+        why: error.to_string(),
+    })?;
+    Ok(Some(Arc::new(Expectations::new(snapshot, expected))))
 }
 
 /// Understands a point; files that it names are read here.
@@ -88,29 +250,142 @@ pub(crate) fn select(
     point: &Point,
     text: &str,
 ) -> Result<Selection, CliError> {
+    select_with(snapshot, Known::default(), point, text)
+}
+
+fn select_with(
+    snapshot: &Snapshot,
+    known: Known<'_>,
+    point: &Point,
+    text: &str,
+) -> Result<Selection, CliError> {
     let not_found = |source| CliError::NotFound {
         point: text.to_owned(),
         source,
     };
-    point.select(snapshot).map_err(not_found)
+    point.select_with(snapshot, known).map_err(not_found)
 }
 
-async fn load(daemon: &Daemon, common: &Common) -> Result<Snapshot, CliError> {
-    let Some(file) = &common.snapshot else {
-        return connect(daemon).await?.snapshot().await;
+/// The fabric with the parts that the reports need; what a daemon does not have is an error.
+async fn load(daemon: &Daemon, args: &Report, kinds: &[&Kind]) -> Result<Snapshot, CliError> {
+    let Some(file) = args.snapshot.as_deref() else {
+        let needs = kinds.iter().flat_map(|kind| kind.needs);
+        let extras: Vec<SnapshotExtra> = needs.map(|needs| extra(*needs)).collect();
+        let snapshot = connect(daemon).await?.snapshot_with(&extras).await?;
+        let (asked, lacking) = (|extra| extras.contains(&extra), snapshot.lacking);
+        let lacks = asked(SnapshotExtra::Administration) && lacking.administration
+            || asked(SnapshotExtra::PortTables) && lacking.port_tables;
+        return match lacks {
+            true => Err(CliError::Usage(
+                "this report needs what only the daemon of the master has, of this version or newer".to_owned(),
+            )),
+            false => Ok(snapshot),
+        };
     };
+    read(file)
+}
+
+/// The fabric of a snapshot's file, or the daemon's.
+pub(crate) async fn snapshot(daemon: &Daemon, file: Option<&Path>) -> Result<Snapshot, CliError> {
+    match file {
+        Some(file) => read(file),
+        None => connect(daemon).await?.snapshot().await,
+    }
+}
+
+fn read(file: &Path) -> Result<Snapshot, CliError> {
     let text = output::read(file)?;
     let wrong = |why: String| CliError::Content {
-        file: file.clone(),
+        file: file.to_owned(),
         why,
     };
     weft_fabric::import::import_fabric(&text).map_err(|error| wrong(error.to_string()))
 }
 
-fn print<R: Display + Serialize>(report: &R, common: &Common) -> Result<ExitCode, CliError> {
-    match common.json {
-        true => output::json(report)?,
-        false => output::text(report)?,
+fn extra(needs: Needs) -> SnapshotExtra {
+    match needs {
+        Needs::MulticastTables => SnapshotExtra::MulticastTables,
+        Needs::PortTables => SnapshotExtra::PortTables,
+        Needs::Administration => SnapshotExtra::Administration,
+        Needs::DeviceGroups => SnapshotExtra::DeviceGroups,
+        Needs::QuarantinedNodes => SnapshotExtra::QuarantinedNodes,
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    reports: &[(&Kind, Box<dyn Made>)],
+    unix_time: u64,
+    args: &Report,
+) -> Result<(), CliError> {
+    if args.json {
+        return output::json_text(|to| match reports {
+            [(_, report)] => report.json(to),
+            _ => write_object(reports, to),
+        });
+    }
+    if args.xml || is_topology(reports) {
+        let options: Vec<String> = std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect();
+        let all = reports.iter().map(|(_, report)| {
+            let report: &dyn Xml = report;
+            report
+        });
+        let text = document(unix_time, &options.join(" "), all);
+        return match args.noname {
+            true => output::text(xml_without_names(&text)),
+            false => output::text(text),
+        };
+    }
+    if args.no_pager || output::terminal().is_none() {
+        let mut reports = reports.iter();
+        return reports.try_for_each(|(_, report)| output::text(report));
+    }
+    let text: String = reports
+        .iter()
+        .map(|(_, report)| report.to_string())
+        .collect();
+    output::paged(&for_terminal(&text), true)
+}
+
+/// Prints the reports as tables, in the width of the terminal.
+fn print_tables(
+    kinds: &[&Kind],
+    request: &Request<'_>,
+    color: Color,
+    pager: bool,
+) -> Result<(), CliError> {
+    let width = output::terminal().map(|(columns, _)| columns);
+    let styles = Styles::stdout(color);
+    let tables = kinds.iter().filter_map(|kind| kind.plain());
+    let tables = tables.map(|make| layout::table(&make(request), width, styles));
+    output::paged(
+        &tables.collect::<Vec<_>>().join(
+            "
+",
+        ),
+        pager,
+    )
+}
+
+/// Whether it is the topology file, which only exists as XML.
+fn is_topology(reports: &[(&Kind, Box<dyn Made>)]) -> bool {
+    matches!(reports, [(kind, _)] if kind.name == "topology")
+}
+
+fn write_object(
+    reports: &[(&Kind, Box<dyn Made>)],
+    to: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
+    for (index, (kind, report)) in reports.iter().enumerate() {
+        write!(
+            to,
+            "{}\n\"{}\": ",
+            if index == 0 { "{" } else { "," },
+            kind.name
+        )?;
+        report.json(to)?;
+    }
+    write!(to, "\n}}")
 }

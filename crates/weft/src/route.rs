@@ -1,5 +1,7 @@
 //! `weft route`.
 
+mod show;
+
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
 
 use crate::args::{Args, PlanArgs, RouteCommand};
+use crate::asked::label;
 use crate::config::finding_line;
 use crate::connect::{Effort, Session, connect};
 use crate::drain;
@@ -19,15 +22,19 @@ use crate::unreported;
 pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode, CliError> {
     let session = connect(&args.daemon).await?;
     match command {
+        RouteCommand::Show(show) => show::run(&session, show).await,
         RouteCommand::Plan(plan) => make(&session, plan).await,
-        RouteCommand::Apply { plan, json } => {
-            let sweep = apply(&session, *plan).await?;
+        RouteCommand::Apply { plan, why, json } => {
+            let sweep = apply(&session, *plan, &why.reason).await?;
             let what = format!("plan {plan} is in force");
             tell(&what, &sweep, *json)
         }
-        RouteCommand::Rollback { json } => {
+        RouteCommand::Rollback { plan, why, json } => {
             let waiting = Waiting::begin(&session).await?;
-            let request = v1::RollBackRoutesRequest {};
+            let request = v1::RollBackRoutesRequest {
+                expected_plan_id: plan.unwrap_or_default(),
+                label: label(&why.reason, ""),
+            };
             let mut service = session.services(Effort::Work).routes();
             let undone = service.roll_back_routes(request);
             let undone = session.answer(Effort::Work, undone).await?;
@@ -39,10 +46,15 @@ pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode,
 }
 
 /// Carries a plan out and waits for the sweep that does it.
-pub(crate) async fn apply(session: &Session, plan_id: u64) -> Result<v1::Sweep, CliError> {
+pub(crate) async fn apply(
+    session: &Session,
+    plan_id: u64,
+    reason: &str,
+) -> Result<v1::Sweep, CliError> {
+    let label = label(reason, "");
     let waiting = Waiting::begin(session).await?;
     let mut service = session.services(Effort::Work).routes();
-    let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id });
+    let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id, label });
     let applied = session.answer(Effort::Work, applied).await?;
     waiting.end(applied.sweep).await
 }
@@ -78,7 +90,8 @@ async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> 
         (_, _, Some(target)) => Change::Undrain(target.message),
         (None, None, None) => return Err(CliError::Usage("specify a change".to_owned())),
     };
-    let planned = plan(session, change).await?;
+    let label = label(&args.why.reason, &args.operation);
+    let planned = plan(session, change, label).await?;
     if args.json {
         output::json(&planned_json(&planned))?;
     } else {
@@ -109,11 +122,12 @@ fn text(file: &std::path::Path) -> Result<String, CliError> {
 pub(crate) async fn plan(
     session: &Session,
     change: Change,
+    label: Option<v1::OperationLabel>,
 ) -> Result<v1::PlanRoutesResponse, CliError> {
     let _progress = Progress::start("planning routes");
     let change = Some(change);
     let mut service = session.services(Effort::Long).routes();
-    let planned = service.plan_routes(v1::PlanRoutesRequest { change });
+    let planned = service.plan_routes(v1::PlanRoutesRequest { change, label });
     session.answer(Effort::Long, planned).await
 }
 
@@ -122,6 +136,11 @@ pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
     let (Some(id), Some(plan)) = (planned.plan_id, &planned.plan) else {
         return String::new();
     };
+    plan_lines(id, plan).join("\n") + "\n"
+}
+
+/// A plan in some lines.
+pub(crate) fn plan_lines(id: u64, plan: &v1::RoutePlan) -> Vec<String> {
     let engine = match plan.engine == plan.engine_before {
         true => format!("engine {}", plan.engine),
         false => format!("engine {} in place of {}", plan.engine, plan.engine_before),
@@ -157,7 +176,7 @@ pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
         lines.extend(congestion(before, after));
     }
     lines.extend(plan.notes.iter().map(|note| format!("note: {note}")));
-    lines.join("\n") + "\n"
+    lines
 }
 
 fn congestion(before: &v1::RouteQuality, after: &v1::RouteQuality) -> Vec<String> {
@@ -204,6 +223,7 @@ pub(crate) fn planned_json(planned: &v1::PlanRoutesResponse) -> Value {
     let findings = planned.findings.iter().map(finding_json);
     json!({
         "plan_id": planned.plan_id,
+        "operation_id": planned.operation_id,
         "generation": planned.generation,
         "findings": findings.collect::<Vec<_>>(),
         "plan": planned.plan.as_ref().map(plan_json),
@@ -222,7 +242,8 @@ pub(crate) fn finding_json(finding: &v1::Finding) -> Value {
     })
 }
 
-fn plan_json(plan: &v1::RoutePlan) -> Value {
+/// A plan as JSON.
+pub(crate) fn plan_json(plan: &v1::RoutePlan) -> Value {
     let certificate = plan.certificate.unwrap_or_default();
     json!({
         "engine_before": plan.engine_before,

@@ -8,6 +8,7 @@ use tonic::Streaming;
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Sweep};
+use crate::asked::label;
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
@@ -20,9 +21,9 @@ pub(crate) async fn run(daemon: &Daemon, args: &Sweep) -> Result<ExitCode, CliEr
         return list(&session, args.json).await;
     }
     if args.wait {
-        return wait(&session, args.json).await;
+        return wait(&session, args).await;
     }
-    let number = start(&session).await?;
+    let number = start(&session, &args.why.reason).await?;
     match args.json {
         true => output::json(&json!({ "number": number }))?,
         false => output::text(format_args!("sweep {number} requested\n"))?,
@@ -31,9 +32,11 @@ pub(crate) async fn run(daemon: &Daemon, args: &Sweep) -> Result<ExitCode, CliEr
 }
 
 /// Requests a sweep; returns its number.
-async fn start(session: &Session) -> Result<u64, CliError> {
+async fn start(session: &Session, reason: &str) -> Result<u64, CliError> {
     let mut sweeps = session.services(Effort::Look).sweeps();
-    let started = sweeps.start_sweep(v1::StartSweepRequest {});
+    let started = sweeps.start_sweep(v1::StartSweepRequest {
+        label: label(reason, ""),
+    });
     Ok(session.answer(Effort::Look, started).await?.number)
 }
 
@@ -74,10 +77,10 @@ impl<'a> Waiting<'a> {
     }
 }
 
-async fn wait(session: &Session, json: bool) -> Result<ExitCode, CliError> {
+async fn wait(session: &Session, args: &Sweep) -> Result<ExitCode, CliError> {
     let waiting = Waiting::begin(session).await?;
-    let sweep = waiting.end(start(session).await?).await?;
-    match json {
+    let sweep = waiting.end(start(session, &args.why.reason).await?).await?;
+    match args.json {
         true => output::json(&as_json(&sweep))?,
         false => output::text(format_args!("{}\n", details(&sweep)))?,
     }

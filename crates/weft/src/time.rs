@@ -2,26 +2,13 @@
 
 use std::time::Duration;
 
+use chrono::DateTime;
+
 /// Nanoseconds since 1970 as `2026-01-31T23:59:59.123Z`.
 pub(crate) fn utc(unix_ns: u64) -> String {
-    let millis = unix_ns / 1_000_000;
-    let (days, in_day) = (millis / 86_400_000, millis % 86_400_000);
-    let (year, month, day) = date(days);
-    let (seconds, millis) = (in_day / 1000, in_day % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-/// Year, month and day of a day since 1970, by eras of 400 years that begin on 1 March.
-fn date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, in_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (in_era - in_era / 1460 + in_era / 36_524 - in_era / 146_096) / 365;
-    let day_of_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let (seconds, nanos) = (unix_ns / 1_000_000_000, unix_ns % 1_000_000_000);
+    let time = DateTime::from_timestamp(seconds as i64, nanos as u32).unwrap_or_default();
+    time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// Nanoseconds in readable form: `0.21 s`, `3.4 ms`.

@@ -4,13 +4,17 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
+use weft_api::port_action_done;
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Watch};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
+use crate::health::color;
+use crate::operation;
 use crate::output;
-use crate::quarantine::by_hand;
+use crate::quarantine::{by_hand, span};
+use crate::replace::{offer_json, offer_text, replaced_text};
 use crate::sweep::{as_json, port_json, port_name, reason_name, summary, unused_ends, unused_json};
 use crate::time::utc;
 use crate::vf;
@@ -19,7 +23,10 @@ pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliEr
     let session = connect(daemon).await?;
     let resume_token = args.resume.clone().unwrap_or_default();
     let mut service = session.endless().watch();
-    let events = service.watch(v1::WatchRequest { resume_token });
+    let events = service.watch(v1::WatchRequest {
+        resume_token,
+        kinds: args.kinds.clone(),
+    });
     let mut events = session.answer(Effort::Look, events).await?;
     let mut left = args.count.unwrap_or(u64::MAX);
     while left > 0 {
@@ -44,7 +51,7 @@ pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliEr
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(event: &v1::WatchResponse) -> String {
+pub(crate) fn line(event: &v1::WatchResponse) -> String {
     let Some(content) = &event.content else {
         return "an event that this version of weft does not know".to_owned();
     };
@@ -87,10 +94,42 @@ fn line(event: &v1::WatchResponse) -> String {
                 false => format!("its link went down {} times", quarantined.losses),
             }
         ),
+        Content::LinkIsolated(found) => format!(
+            "out of use for {}: {}: {}",
+            span(found.hold_ns),
+            error_ends(found),
+            found.what
+        ),
+        Content::LinkIsolationDryRun(found) => {
+            format!("would be out of use: {}: {}", error_ends(found), found.what)
+        }
+        Content::LinkSpared(found) => format!(
+            "stays in use with errors: {}: {}: {}",
+            error_ends(found),
+            found.what,
+            found.spared
+        ),
+        Content::LinkErrorsOver(over) => format!(
+            "{}: {} to {}: {}",
+            match over.was_isolated {
+                true => "may be used again",
+                false => "no longer told of for its errors",
+            },
+            port_name(over.a.as_ref()),
+            port_name(over.b.as_ref()),
+            over.why
+        ),
         Content::DeviceRefused(refused) => format!("refused: {}", refused.what),
         Content::RefusalOver(over) => format!(
             "no longer refused: the device behind {}",
             port_name(over.port.as_ref())
+        ),
+        Content::ReplacementRecognised(offer) => offer_text(offer).trim_end().to_owned(),
+        Content::HfiReplaced(replaced) => replaced_text(replaced),
+        Content::ReplacementRemoved(removed) => format!(
+            "{} does not replace {:#018x} any more",
+            port_name(removed.new.as_ref()),
+            removed.old_guid
         ),
         Content::TopologyFault(fault) => match fault.quarantined {
             true => format!("in quarantine: {}", fault.what),
@@ -116,6 +155,21 @@ fn line(event: &v1::WatchResponse) -> String {
             if storm.bounced { "bounced" } else { "disabled" },
             storm.groups,
             port_name(storm.port.as_ref())
+        ),
+        Content::LoopTestStarted(test) => format!(
+            "the loop test runs{}: loops of up to {} links, {} packets for each",
+            if test.fast { " in fast mode" } else { "" },
+            test.length_max,
+            test.packets
+        ),
+        Content::LoopTestStopped(_) => "the loop test has ended".to_owned(),
+        Content::LoopsPlanned(loops) => format!(
+            "the loop test has {} loops with {} LIDs; of {} links between switches {} are in none",
+            loops.loops, loops.lids, loops.links, loops.uncovered
+        ),
+        Content::LoopPacketsInjected(packets) => format!(
+            "{} packets for each loop are on their way, {} in all",
+            packets.packets, packets.sent
         ),
         Content::SweepsPaused(pause) => {
             format!("sweeps paused until {}", utc(pause.until_unix_time_ns))
@@ -148,10 +202,22 @@ fn line(event: &v1::WatchResponse) -> String {
         ),
         Content::PortChanged(changed) => {
             let port = at(&changed.port, &changed.node_name);
-            format!("{port} {}d", action(changed))
+            let by = match &changed.author[..] {
+                "" => String::new(),
+                author => format!(" by {author}"),
+            };
+            let why = match &changed.reason[..] {
+                "" => String::new(),
+                reason => format!(": {reason}"),
+            };
+            format!("{port} {}{by}{why}", port_action_done(changed.action()))
         }
         Content::PlanInForce(plan) => {
             format!("route plan {} is in force: {}", plan.plan_id, plan.what)
+        }
+        Content::OperationChanged(changed) => operation::line(changed),
+        Content::OperationProgress(now) => {
+            format!("{}: {} of {} steps", now.id, now.steps_done, now.steps)
         }
         Content::PlanUndone(plan) => format!("undone: {}", plan.what),
         Content::VirtualFabricsChanged(changed) => vf::changed_text(changed),
@@ -173,6 +239,21 @@ fn line(event: &v1::WatchResponse) -> String {
             ),
         },
         Content::ConfigReloaded(reloaded) => format!("configuration: {}", reloaded.what),
+        Content::HistoryUnwritten(failure) => {
+            format!("counters and events are not kept: {}", failure.why)
+        }
+        Content::HistoryWritten(again) => {
+            format!(
+                "counters and events are kept again, after {} s",
+                again.seconds
+            )
+        }
+        Content::HealthChanged(changed) => format!(
+            "health is {}, it was {}: {}",
+            color(changed.now()),
+            color(changed.before()),
+            changed.reason
+        ),
         Content::AttachmentChanged(now) if now.attached => "the fabric is back".to_owned(),
         Content::AttachmentChanged(_) => "the fabric is gone".to_owned(),
     }
@@ -221,7 +302,10 @@ fn action(changed: &v1::PortChanged) -> &'static str {
     match changed.action() {
         v1::PortAction::Disable => "disable",
         v1::PortAction::Bounce => "bounce",
-        _ => "enable",
+        v1::PortAction::LedOn => "led_on",
+        v1::PortAction::LedOff => "led_off",
+        v1::PortAction::SetLink => "set_link",
+        v1::PortAction::Enable | v1::PortAction::Unspecified => "enable",
     }
 }
 
@@ -239,7 +323,27 @@ fn line_json(event: &v1::WatchResponse) -> Value {
     })
 }
 
-fn content_json(content: &Content) -> (&'static str, Value) {
+fn error_ends(found: &v1::LinkErrors) -> String {
+    let (a, b) = (port_name(found.a.as_ref()), port_name(found.b.as_ref()));
+    format!("{a} to {b}")
+}
+
+fn link_errors_json(found: &v1::LinkErrors) -> Value {
+    json!({
+        "a": port_json(found.a.as_ref()),
+        "b": port_json(found.b.as_ref()),
+        "rule": found.rule,
+        "what": found.what,
+        "measured": found.measured,
+        "limit": found.limit,
+        "window_s": found.window_ns as f64 / 1e9,
+        "hold_s": found.hold_ns as f64 / 1e9,
+        "offences": found.offences,
+        "spared": found.spared,
+    })
+}
+
+pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
     match content {
         Content::Marker(marker) => ("marker", json!({ "gap": marker.gap })),
         Content::SweepStarted(started) => {
@@ -266,6 +370,19 @@ fn content_json(content: &Content) -> (&'static str, Value) {
                 "comment": quarantined.comment,
             }),
         ),
+        Content::LinkIsolated(found) => ("link_isolated", link_errors_json(found)),
+        Content::LinkIsolationDryRun(found) => ("link_isolation_dry_run", link_errors_json(found)),
+        Content::LinkSpared(found) => ("link_spared", link_errors_json(found)),
+        Content::LinkErrorsOver(over) => (
+            "link_errors_over",
+            json!({
+                "a": port_json(over.a.as_ref()),
+                "b": port_json(over.b.as_ref()),
+                "rule": over.rule,
+                "was_isolated": over.was_isolated,
+                "why": over.why,
+            }),
+        ),
         Content::DeviceRefused(refused) => (
             "device_refused",
             json!({
@@ -280,12 +397,31 @@ fn content_json(content: &Content) -> (&'static str, Value) {
             "refusal_over",
             json!({ "port": port_json(over.port.as_ref()) }),
         ),
+        Content::ReplacementRecognised(offer) => ("replacement_recognised", offer_json(offer)),
+        Content::HfiReplaced(replaced) => (
+            "hfi_replaced",
+            json!({
+                "old_guid": guid(replaced.old_guid),
+                "new": port_json(replaced.new.as_ref()),
+                "lid_before": replaced.lid_before,
+                "lid": replaced.lid,
+                "reason": replaced.reason,
+            }),
+        ),
+        Content::ReplacementRemoved(removed) => (
+            "replacement_removed",
+            json!({
+                "old_guid": guid(removed.old_guid),
+                "new": port_json(removed.new.as_ref()),
+            }),
+        ),
         Content::TopologyFault(fault) => (
             "topology_fault",
             json!({
                 "trusted": fault.trusted.as_ref().map(|port| port_json(Some(port))),
                 "found": port_json(fault.found.as_ref()),
                 "quarantined": fault.quarantined,
+                "rule": rule(fault),
                 "what": fault.what,
             }),
         ),
@@ -306,6 +442,33 @@ fn content_json(content: &Content) -> (&'static str, Value) {
                 "port": port_json(storm.port.as_ref()),
                 "groups": storm.groups,
                 "bounced": storm.bounced,
+            }),
+        ),
+        Content::LoopTestStarted(test) => (
+            "loop_test_started",
+            json!({
+                "fast": test.fast,
+                "packets": test.packets,
+                "length_max": test.length_max,
+            }),
+        ),
+        Content::LoopTestStopped(_) => ("loop_test_stopped", json!({})),
+        Content::LoopsPlanned(loops) => (
+            "loops_planned",
+            json!({
+                "loops": loops.loops,
+                "lids": loops.lids,
+                "links": loops.links,
+                "uncovered": loops.uncovered,
+                "cut_short": loops.cut_short,
+            }),
+        ),
+        Content::LoopPacketsInjected(packets) => (
+            "loop_packets_injected",
+            json!({
+                "packets": packets.packets,
+                "sent": packets.sent,
+                "injected": packets.injected,
             }),
         ),
         Content::SweepsPaused(pause) => (
@@ -348,11 +511,21 @@ fn content_json(content: &Content) -> (&'static str, Value) {
             json!({
                 "port": end_json(&changed.port, &changed.node_name),
                 "action": action(changed),
+                "reason": changed.reason,
+                "author": changed.author,
+                "peer": changed.peer,
+                "width_enabled": changed.link.map(|link| link.width_enabled),
+                "speed_enabled": changed.link.map(|link| link.speed_enabled),
             }),
         ),
         Content::PlanInForce(plan) => (
             "plan_in_force",
             json!({ "plan_id": plan.plan_id, "what": plan.what, "sweep": plan.sweep }),
+        ),
+        Content::OperationChanged(changed) => ("operation_changed", operation::as_json(changed)),
+        Content::OperationProgress(now) => (
+            "operation_progress",
+            json!({ "id": now.id, "steps_done": now.steps_done, "steps": now.steps }),
         ),
         Content::PlanUndone(plan) => (
             "plan_undone",
@@ -367,6 +540,16 @@ fn content_json(content: &Content) -> (&'static str, Value) {
             "role_changed",
             json!({ "role": role.role, "master": guid(role.master), "why": role.why }),
         ),
+        Content::HistoryUnwritten(failure) => ("history_unwritten", json!({ "why": failure.why })),
+        Content::HistoryWritten(again) => ("history_written", json!({ "seconds": again.seconds })),
+        Content::HealthChanged(changed) => (
+            "health_changed",
+            json!({
+                "before": color(changed.before()),
+                "now": color(changed.now()),
+                "reason": changed.reason,
+            }),
+        ),
         Content::AttachmentChanged(now) => {
             ("attachment_changed", json!({ "attached": now.attached }))
         }
@@ -377,8 +560,17 @@ fn content_json(content: &Content) -> (&'static str, Value) {
     }
 }
 
-fn guid(guid: u64) -> String {
+/// A NodeGUID as JSON has it.
+pub(crate) fn guid(guid: u64) -> String {
     format!("{guid:#018x}")
+}
+
+/// What kind of fault it is, none where that is not known.
+fn rule(fault: &v1::TopologyFault) -> Option<&'static str> {
+    match fault.rule() {
+        v1::TopologyRule::Unspecified => None,
+        v1::TopologyRule::Replaced => Some("Replaced"),
+    }
 }
 
 fn node_json(node: &v1::NodeEvent) -> Value {

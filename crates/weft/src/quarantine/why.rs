@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use weft_api::v1;
 
-use super::{as_json, by_hand, span};
+use super::{as_json, by_hand, error_state, span};
 use crate::connect::{Effort, Session};
 use crate::error::CliError;
 use crate::output;
@@ -72,6 +72,9 @@ fn state(entry: Option<&v1::QuarantinedPort>) -> String {
     };
     let since = span(entry.since_ns);
     let left = span(entry.left_ns);
+    if entry.by_errors {
+        return error_state(entry);
+    }
     if entry.by_topology {
         return format!(
             "in quarantine for {since}, until fabric and file agree: {}",

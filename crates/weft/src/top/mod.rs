@@ -1,58 +1,73 @@
-//! `weft top`.
+//! `weft top`: `data` is what the daemon has told, `state` where the user is and what keys do, `screens` what is
+//! shown, `screen` the terminal.
 
+mod data;
+mod order;
+mod page;
 mod screen;
+mod screens;
+mod source;
+mod state;
 mod table;
 
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 
-use weft_api::v1;
+use serde_json::{Value, json};
 
-use crate::args::{Args, SortBy, Top};
-use crate::connect::{Effort, Session, connect};
+use crate::args::{Args, ScreenName, Top};
+use crate::connect::connect;
 use crate::error::CliError;
 use crate::output;
 use crate::style::Styles;
+use source::{Source, Want};
+use state::State;
 
 /// Number of links requested for a screen, which scrolls.
 const LINKS_ON_SCREEN: u32 = 1_000;
 
 pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError> {
-    let source = Source(connect(&args.daemon).await?);
-    if command.json {
-        let loads = source.read(command.links, command.sort).await?;
-        output::json(&table::json(&loads))?;
-    } else if command.once || !stdout().is_terminal() {
-        let loads = source.read(command.links, command.sort).await?;
-        output::text(table::text(&loads, command.sort))?;
+    if command.screen == ScreenName::Links && command.sort.of_links().is_none() {
+        let sort = command.sort.name();
+        return Err(CliError::Usage(format!(
+            "links cannot be sorted by {sort}, only by utilization, data, wait or congestion; `--screen ports` can"
+        )));
+    }
+    let mut source = Source::new(connect(&args.daemon).await?);
+    let state = State::new(command.screen, command.sort);
+    if command.json || command.once || !stdout().is_terminal() {
+        print(&mut source, state, command).await?;
     } else {
         let colors = Styles::stdout(args.color);
-        screen::run(source, command.sort, colors.is_on()).await?;
+        screen::run(source, state, colors.is_on()).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Source of link loads.
-struct Source(Session);
-
-impl Source {
-    async fn read(
-        &self,
-        limit: u32,
-        sort: SortBy,
-    ) -> Result<v1::ListBusiestLinksResponse, CliError> {
-        let order = match sort {
-            SortBy::Utilization => v1::LinkOrder::Utilization,
-            SortBy::Data => v1::LinkOrder::Data,
-            SortBy::Wait => v1::LinkOrder::Wait,
-            SortBy::Congestion => v1::LinkOrder::Congestion,
-        };
-        let request = v1::ListBusiestLinksRequest {
-            limit,
-            order: order.into(),
-        };
-        let mut service = self.0.services(Effort::Look).perf();
-        let loads = service.list_busiest_links(request);
-        self.0.answer(Effort::Look, loads).await
+/// Prints one screen.
+async fn print(source: &mut Source, mut state: State, command: &Top) -> Result<(), CliError> {
+    let mut want = Want::of(&state);
+    want.links = command.links;
+    want.ports = command.screen != ScreenName::Links;
+    let data = source.read(want).await?;
+    if command.screen == ScreenName::Links {
+        match command.json {
+            true => output::json(&table::json(&data.loads))?,
+            false => output::text(table::text(&data.loads, command.sort))?,
+        }
+        return Ok(());
     }
+    let image = data.loads.image;
+    state.take(Ok(data));
+    let mut page = state.page();
+    page.rows.truncate(command.links as usize);
+    if command.json {
+        let rows = page.rows.into_iter().map(|row| row.json);
+        let rows: Vec<Value> = rows.filter(|row| !row.is_null()).collect();
+        return output::json(&json!({ "image": image, "rows": rows }));
+    }
+    let rows = page.rows.into_iter().map(|row| row.text);
+    let lines = [page.title, page.head].into_iter().chain(rows);
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    output::text(lines.join("\n") + "\n")
 }

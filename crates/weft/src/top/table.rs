@@ -2,14 +2,17 @@
 
 use serde_json::{Value, json};
 use weft_api::v1;
-use weft_fabric::text::for_terminal;
 
+use super::data::key;
+use super::page::{Page, Row, Target, cut, end_name};
 use crate::args::SortBy;
 use crate::time::utc;
 
 const GIGA: f64 = 1e9;
 /// Width of the first column; a longer name is cut.
 const LINK: usize = 33;
+/// From this share of its rate on a link stands out.
+const BUSY: f64 = 0.9;
 
 /// Column headings.
 pub(super) fn head() -> String {
@@ -25,10 +28,14 @@ pub(super) fn row(load: &v1::LinkLoad) -> String {
         load.a_to_b.unwrap_or_default(),
         load.b_to_a.unwrap_or_default(),
     );
-    let link = format!("{} > {}", end(&load.a), end(&load.b));
+    let link = format!(
+        "{} > {}",
+        end_name(load.a.as_ref()),
+        end_name(load.b.as_ref())
+    );
     format!(
         "{:<LINK$} {} {} {:>5}",
-        cut(&link),
+        cut(&link, LINK),
         way(&there),
         way(&back),
         there.congestion.max(back.congestion).min(99_999)
@@ -41,35 +48,9 @@ fn way(way: &v1::LinkDirection) -> String {
     format!("{used:>6.1} {rate:>6.2} {waited:>5.1}")
 }
 
-/// A node's name without that of its HFI, and the port where the node is a switch.
-fn end(end: &Option<v1::LinkEnd>) -> String {
-    let Some(end) = end else {
-        return "?".to_owned();
-    };
-    let port = end.port.unwrap_or_default();
-    let name = match end.node_name.as_str() {
-        "" => format!("{:#018x}", port.node_guid),
-        name => name.to_owned(),
-    };
-    let name = name.split(' ').next().unwrap_or_default();
-    format!("{}:{}", for_terminal(name), port.port)
-}
-
-fn cut(text: &str) -> String {
-    match text.chars().count() {
-        len if len <= LINK => text.to_owned(),
-        _ => text.chars().take(LINK - 1).chain(['…']).collect(),
-    }
-}
-
 /// Title of a reading.
 pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
-    let column = match sort {
-        SortBy::Utilization => "utilization",
-        SortBy::Data => "GB/s",
-        SortBy::Wait => "wait",
-        SortBy::Congestion => "congestion",
-    };
+    let column = sort.name();
     let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
     let seconds = loads.span_ns as f64 / GIGA;
     if loads.attachment.is_some_and(|now| !now.attached) {
@@ -80,6 +61,32 @@ pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> Strin
         "Image {} of {time}, {seconds:.1} s; {} links by {column}",
         loads.image, loads.links
     )
+}
+
+/// Title of a screen: what it shows, and of which reading.
+pub(super) fn heading(loads: &v1::ListBusiestLinksResponse, what: &str) -> String {
+    let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
+    let time = time.get(11..19).unwrap_or_default();
+    match loads.attachment.is_none_or(|now| now.attached) {
+        true => format!("{what}; image {} of {time} UTC", loads.image),
+        false => format!("NOT ATTACHED; {what}; image {} of {time} UTC", loads.image),
+    }
+}
+
+/// The screen of links.
+pub(super) fn page(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> Page {
+    let sort = sort.of_links().map_or(SortBy::Utilization, |_| sort);
+    let row = |load: &v1::LinkLoad| Row {
+        text: row(load),
+        alert: load.a_to_b.is_some_and(|way| way.utilization >= BUSY),
+        target: Some(Target::Port(key(load.a.as_ref()))),
+        json: link_json(load),
+    };
+    Page {
+        title: title(loads, sort),
+        head: head(),
+        rows: loads.busiest.iter().map(row).collect(),
+    }
 }
 
 pub(super) fn text(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {

@@ -1,0 +1,43 @@
+//! `weft quarantine`.
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// List them, with the reason and the time left.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say how often a link went down and when, and what routes do with it.
+    Why {
+        /// Either end of the link: a point such as 'node:edge1:port:3'.
+        #[arg(value_name = "POINT")]
+        point: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Leave a link out of routes until it is released.
+    Add(QuarantineAdd),
+    /// Let a link be used again at once, and forget its losses.
+    Release {
+        /// Either end of the link: a point such as 'node:edge1:port:3'.
+        #[arg(value_name = "POINT")]
+        point: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct QuarantineAdd {
+    /// Either end of the link: a point such as 'node:edge1:port:3'.
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
+    /// Why, for those who list it: at most 200 bytes.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// Also where a host is cut off.
+    #[arg(long)]
+    pub(crate) force: bool,
+}

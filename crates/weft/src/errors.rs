@@ -1,0 +1,126 @@
+//! Counters and thresholds for `weft report errors`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use weft_api::v1;
+use weft_fabric::{CountsByPort, PortCounts, PortRef, Snapshot};
+use weft_report::{Counted, Thresholds};
+use weft_wire::pm::Counter;
+
+use crate::args::{Daemon, Report};
+use crate::connect::{Session, connect};
+use crate::counters::{Read, all_totals};
+use crate::error::CliError;
+use crate::output;
+
+/// How long the next reading of counters may take after an interval.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two looks for it.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Where the vendor's tools have their thresholds.
+const CONFIG: &str = "/etc/opa/opamon.conf";
+
+/// What the ports of a fabric have counted, as its file or else the daemon tells it, and the thresholds of the call; none
+/// if the file does not tell it.
+pub(crate) async fn counted(
+    daemon: &Daemon,
+    snapshot: &Snapshot,
+    args: &Report,
+) -> Result<Option<Counted>, CliError> {
+    let thresholds = thresholds(args.config.as_deref())?;
+    let counts = match (&args.snapshot, &snapshot.counts) {
+        (Some(_), None) => return Ok(None),
+        (Some(_), Some(counts)) => counts.as_ref().clone(),
+        (None, _) => {
+            let session = connect(daemon).await?;
+            let first = all_totals(&session).await?;
+            match args.interval {
+                None => by_port(snapshot, &first),
+                Some(seconds) => {
+                    let last = later(&session, &first, Duration::from_secs(seconds)).await?;
+                    since(&by_port(snapshot, &first), by_port(snapshot, &last))
+                }
+            }
+        }
+    };
+    Ok(Some(Counted {
+        counts,
+        thresholds,
+        limited: args.limit,
+    }))
+}
+
+fn by_port(snapshot: &Snapshot, read: &Read) -> CountsByPort {
+    let ports = read.ports.iter();
+    ports.filter_map(|port| counts(snapshot, port)).collect()
+}
+
+/// The first reading that begins so long after another one, or ends the wait where no more come.
+async fn later(session: &Session, first: &Read, interval: Duration) -> Result<Read, CliError> {
+    tokio::time::sleep(interval).await;
+    let from = first.image.unix_time + interval.as_secs();
+    let mut rest = PATIENCE.as_secs() / PAUSE.as_secs();
+    loop {
+        let read = all_totals(session).await?;
+        if read.image.number > first.image.number && read.image.unix_time >= from {
+            return Ok(read);
+        }
+        rest = rest.checked_sub(1).ok_or_else(|| {
+            CliError::Usage(format!(
+                "no later reading of counters came in {} s; does the performance manager run?",
+                PATIENCE.as_secs()
+            ))
+        })?;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// What ports have counted since an earlier reading; all that they have where that lacks them.
+fn since(first: &CountsByPort, mut last: CountsByPort) -> CountsByPort {
+    for (at, counts) in &mut last {
+        let Some(before) = first.get(at) else {
+            continue;
+        };
+        for (now, before) in counts.counters.iter_mut().zip(before.counters) {
+            *now = now.saturating_sub(before);
+        }
+    }
+    last
+}
+
+fn thresholds(config: Option<&Path>) -> Result<Thresholds, CliError> {
+    let stock = Path::new(CONFIG);
+    let file = match config {
+        None if !stock.exists() => return Ok(Thresholds::default()),
+        None => stock,
+        Some(file) => file,
+    };
+    let wrong = |why: String| CliError::Content {
+        file: file.to_owned(),
+        why,
+    };
+    let text = String::from_utf8(output::read(file)?);
+    let text = text.map_err(|_| wrong("it is no text in UTF-8".to_owned()))?;
+    Thresholds::parse(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// A port with what it has counted; none if it is not in the fabric any more.
+fn counts(snapshot: &Snapshot, port: &v1::PortCounters) -> Option<(PortRef, PortCounts)> {
+    let (guid, number) = weft_api::point_of(port.port.as_ref()?.port.as_ref()?)?;
+    let at = PortRef {
+        node: snapshot.topology.find(guid)?,
+        port: number,
+    };
+    let totals = port.totals.as_ref()?;
+    let counters =
+        Counter::ALL.map(|counter| weft_api::count_of(totals, counter).unwrap_or_default());
+    let narrow = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
+    let counts = PortCounts {
+        counters,
+        quality: narrow(port.link_quality),
+        lanes_down: narrow(port.lanes_down),
+    };
+    Some((at, counts))
+}

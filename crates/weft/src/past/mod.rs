@@ -1,0 +1,73 @@
+//! The past: `weft log`, `weft history` and `weft counters --from`.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `log` | events |
+//! | `counters` | totals and rates of ports |
+//! | `kept` | what is kept |
+
+mod counters;
+mod kept;
+mod log;
+
+use weft_api::time::{Timestamp, unix_ms, unix_ns};
+
+use crate::error::CliError;
+use crate::moment::{local, now_ms, parse, zone};
+use crate::output;
+
+pub(crate) use counters::run as counters;
+pub(crate) use kept::run as kept;
+pub(crate) use log::run as log;
+
+/// Time that is meant where none is given, milliseconds.
+const USUAL_MS: i64 = 3_600_000;
+
+/// A time span, milliseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    from_ms: i64,
+    to_ms: i64,
+}
+
+impl Span {
+    fn new(from: Option<&str>, to: Option<&str>) -> Result<Self, CliError> {
+        let now = now_ms();
+        let read = |option: &str, text: &str| {
+            parse(text, now).map_err(|why| CliError::Usage(format!("{option}: {why}")))
+        };
+        let to_ms = to.map_or(Ok(now), |to| read("--to", to))?;
+        let from_ms = from.map_or(Ok(to_ms - USUAL_MS), |from| read("--from", from))?;
+        match from_ms < to_ms {
+            true => Ok(Self { from_ms, to_ms }),
+            false => Err(CliError::Usage(format!(
+                "--from, {}, is not before --to, {}",
+                local(from_ms),
+                local(to_ms)
+            ))),
+        }
+    }
+
+    /// Both ends in words, with the time zone.
+    fn words(self) -> String {
+        let Self { from_ms, to_ms } = self;
+        format!("{} to {} ({})", local(from_ms), local(to_ms), zone(to_ms))
+    }
+}
+
+/// Milliseconds since 1970; 0 where there is no time.
+fn millis(time: Option<&Timestamp>) -> i64 {
+    time.map_or(0, unix_ms)
+}
+
+/// Nanoseconds since 1970; 0 where there is no time.
+fn nanos(time: Option<&Timestamp>) -> u64 {
+    time.map_or(0, unix_ns)
+}
+
+/// Says what could not be read.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        output::complain("weft: ", warning);
+    }
+}

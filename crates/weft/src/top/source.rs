@@ -1,0 +1,135 @@
+//! Reading from the daemon's memory.
+
+use weft_api::v1;
+
+use super::LINKS_ON_SCREEN;
+use super::data::{Data, Key};
+use super::order::Order;
+use super::state::{Screen, State};
+use crate::args::ScreenName;
+use crate::connect::{Effort, Session};
+use crate::error::CliError;
+
+/// Ports of an answer; with virtual fabrics the daemon gives no more than 200.
+const PAGE: u32 = 1_000;
+
+/// What a screen needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Want {
+    pub(super) links: u32,
+    order: Order,
+    /// Also all ports: the live view keeps their use.
+    pub(super) ports: bool,
+    fabrics: bool,
+    port: Option<Key>,
+}
+
+impl Want {
+    pub(super) fn of(state: &State) -> Self {
+        let screen = state.screen();
+        Self {
+            links: LINKS_ON_SCREEN,
+            order: state.order,
+            ports: true,
+            fabrics: *screen == Screen::Named(ScreenName::Fabrics),
+            port: match screen {
+                Screen::Port(key) => Some(*key),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The daemon, and what it has told last.
+#[derive(Debug)]
+pub(super) struct Source {
+    session: Session,
+    last: Option<(Want, Data)>,
+}
+
+impl Source {
+    pub(super) fn new(session: Session) -> Self {
+        Self {
+            session,
+            last: None,
+        }
+    }
+
+    /// Reads what is wanted; ports only where there is a new image.
+    ///
+    /// # Errors
+    /// Where the daemon refuses or does not answer.
+    pub(super) async fn read(&mut self, want: Want) -> Result<Data, CliError> {
+        let loads = self.loads(want).await?;
+        let mut data = match self.last.take() {
+            Some((last, data)) if last == want && data.loads.image == loads.image => data,
+            _ => self.rest(want).await?,
+        };
+        data.loads = loads;
+        self.last = Some((want, data.clone()));
+        Ok(data)
+    }
+
+    async fn loads(&self, want: Want) -> Result<v1::ListBusiestLinksResponse, CliError> {
+        let order = want.order.of_links().unwrap_or(v1::LinkOrder::Utilization);
+        let request = v1::ListBusiestLinksRequest {
+            limit: want.links,
+            order: order.into(),
+        };
+        let mut service = self.session.services(Effort::Look).perf();
+        let loads = service.list_busiest_links(request);
+        self.session.answer(Effort::Look, loads).await
+    }
+
+    async fn rest(&self, want: Want) -> Result<Data, CliError> {
+        let mut data = Data::default();
+        if want.ports {
+            data.ports = self.ports(want.fabrics).await?;
+        }
+        if let Some(key) = want.port {
+            data.port = self.port(key).await?;
+        }
+        if want.fabrics {
+            let mut service = self.session.services(Effort::Look).virtual_fabrics();
+            let listed = service.list_virtual_fabrics(v1::ListVirtualFabricsRequest {});
+            let listed = self.session.answer(Effort::Look, listed).await?;
+            data.fabrics = listed.virtual_fabrics;
+        }
+        Ok(data)
+    }
+
+    async fn ports(&self, fabrics: bool) -> Result<Vec<v1::PortCounters>, CliError> {
+        let mut request = v1::ListPortCountersRequest {
+            selection: Some(v1::CounterSelection {
+                virtual_fabrics: fabrics,
+                ..v1::CounterSelection::default()
+            }),
+            page_size: if fabrics { 200 } else { PAGE },
+            ..v1::ListPortCountersRequest::default()
+        };
+        let mut ports = Vec::new();
+        loop {
+            let mut service = self.session.services(Effort::Look).counters();
+            let listed = service.list_port_counters(request.clone());
+            let listed = self.session.answer(Effort::Look, listed).await?;
+            ports.extend(listed.ports);
+            if listed.next_page_token.is_empty() {
+                return Ok(ports);
+            }
+            request.page_token = listed.next_page_token;
+        }
+    }
+
+    async fn port(&self, (node_guid, port): Key) -> Result<Option<v1::PortCounters>, CliError> {
+        let request = v1::GetPortCountersRequest {
+            port: Some(v1::PortId { node_guid, port }),
+            selection: Some(v1::CounterSelection {
+                lanes: true,
+                ..v1::CounterSelection::default()
+            }),
+        };
+        let mut service = self.session.services(Effort::Look).counters();
+        let got = service.get_port_counters(request);
+        Ok(self.session.answer(Effort::Look, got).await?.port)
+    }
+}

@@ -1,0 +1,248 @@
+//! Where the user is, and what keys do. Nothing here knows of terminals or of the daemon.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::data::{Data, History, Key};
+use super::order::{self, Order};
+use super::page::{Page, Target};
+use super::screens;
+use crate::args::ScreenName;
+
+/// Lines by which a page key moves.
+const PAGE: usize = 10;
+/// Characters of a filter.
+const FILTER: usize = 64;
+
+/// A screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Screen {
+    Named(ScreenName),
+    Port(Key),
+    Help,
+}
+
+/// What follows a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Stay,
+    /// The daemon is asked for what the screen needs.
+    Read,
+    Quit,
+}
+
+/// A screen and the place on it.
+#[derive(Debug, Clone)]
+struct Place {
+    screen: Screen,
+    chosen: usize,
+    filter: String,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    places: Vec<Place>,
+    pub(super) order: Order,
+    /// Totals instead of rates.
+    pub(super) totals: bool,
+    pub(super) frozen: bool,
+    /// A filter is being typed.
+    pub(super) typing: bool,
+    pub(super) data: Option<Data>,
+    pub(super) history: History,
+    /// Error of the last request.
+    pub(super) trouble: Option<String>,
+}
+
+impl State {
+    pub(super) fn new(screen: ScreenName, order: Order) -> Self {
+        Self {
+            places: vec![Place::new(Screen::Named(screen), String::new())],
+            order,
+            totals: false,
+            frozen: false,
+            typing: false,
+            data: None,
+            history: History::default(),
+            trouble: None,
+        }
+    }
+
+    pub(super) fn screen(&self) -> &Screen {
+        &self.place().screen
+    }
+
+    pub(super) fn filter(&self) -> &str {
+        &self.place().filter
+    }
+
+    pub(super) fn chosen(&self) -> usize {
+        self.place().chosen
+    }
+
+    fn place(&self) -> &Place {
+        self.places.last().unwrap_or(&NOWHERE)
+    }
+
+    fn place_mut(&mut self) -> Option<&mut Place> {
+        self.places.last_mut()
+    }
+
+    /// Takes a reading, unless the screen is frozen.
+    pub(super) fn take(&mut self, read: Result<Data, String>) {
+        if self.frozen {
+            return;
+        }
+        match read {
+            Ok(data) => {
+                self.history.add(&data);
+                (self.data, self.trouble) = (Some(data), None);
+            }
+            Err(trouble) => self.trouble = Some(trouble),
+        }
+        self.stay_inside();
+    }
+
+    /// The screen's content, with the lines that the filter leaves.
+    pub(super) fn page(&self) -> Page {
+        let mut page = screens::page(self);
+        let wanted = self.filter().to_lowercase();
+        page.rows
+            .retain(|row| row.text.to_lowercase().contains(&wanted));
+        page
+    }
+
+    pub(super) fn press(&mut self, key: KeyEvent) -> Step {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let step = match key.code {
+            KeyCode::Char('c') if control => Step::Quit,
+            code if self.typing => self.edit(code),
+            KeyCode::Char(key) => self.letter(key),
+            code => self.move_by(code),
+        };
+        self.stay_inside();
+        step
+    }
+
+    fn edit(&mut self, code: KeyCode) -> Step {
+        let mut typing = true;
+        if let Some(place) = self.place_mut() {
+            match code {
+                KeyCode::Char(key) if place.filter.chars().count() < FILTER => {
+                    place.filter.push(key);
+                }
+                KeyCode::Backspace => {
+                    place.filter.pop();
+                }
+                KeyCode::Enter => typing = false,
+                KeyCode::Esc => {
+                    place.filter.clear();
+                    typing = false;
+                }
+                _ => {}
+            }
+        }
+        self.typing = typing;
+        Step::Stay
+    }
+
+    fn letter(&mut self, key: char) -> Step {
+        match key {
+            'q' => return Step::Quit,
+            ' ' => self.frozen = !self.frozen,
+            't' => self.totals = !self.totals,
+            '/' => self.typing = true,
+            '?' if *self.screen() != Screen::Help => self.go(Screen::Help, String::new()),
+            'o' => {
+                let at = order::ALL.iter().position(|order| *order == self.order);
+                self.order = order::ALL[at.map_or(0, |at| (at + 1) % order::ALL.len())];
+                return Step::Read;
+            }
+            '1'..='6' => {
+                let names = screens::NAMES;
+                self.places.clear();
+                let name = names[key as usize - '1' as usize];
+                self.go(Screen::Named(name), String::new());
+                return Step::Read;
+            }
+            key => {
+                if let Some(order) = Order::of_key(key) {
+                    self.order = order;
+                    return Step::Read;
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    fn move_by(&mut self, code: KeyCode) -> Step {
+        let chosen = self.chosen();
+        let next = match code {
+            KeyCode::Down => chosen.saturating_add(1),
+            KeyCode::PageDown => chosen.saturating_add(PAGE),
+            KeyCode::Up => chosen.saturating_sub(1),
+            KeyCode::PageUp => chosen.saturating_sub(PAGE),
+            KeyCode::Home => 0,
+            KeyCode::End => usize::MAX,
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Esc | KeyCode::Backspace => return self.back(),
+            _ => chosen,
+        };
+        if let Some(place) = self.place_mut() {
+            place.chosen = next;
+        }
+        Step::Stay
+    }
+
+    fn enter(&mut self) -> Step {
+        let page = self.page();
+        let row = page.rows.get(self.chosen());
+        match row.and_then(|row| row.target.clone()) {
+            None => return Step::Stay,
+            Some(Target::Port(key)) => self.go(Screen::Port(key), String::new()),
+            Some(Target::Ports { filter, order }) => {
+                self.order = order.unwrap_or(self.order);
+                self.go(Screen::Named(ScreenName::Ports), filter);
+            }
+        }
+        Step::Read
+    }
+
+    fn back(&mut self) -> Step {
+        if self.places.len() == 1 {
+            if let Some(place) = self.place_mut() {
+                place.filter.clear();
+            }
+            return Step::Stay;
+        }
+        self.places.pop();
+        Step::Read
+    }
+
+    fn go(&mut self, screen: Screen, filter: String) {
+        self.places.push(Place::new(screen, filter));
+    }
+
+    /// Keeps the choice on a line that there is.
+    fn stay_inside(&mut self) {
+        let last = self.page().rows.len().saturating_sub(1);
+        if let Some(place) = self.place_mut() {
+            place.chosen = place.chosen.min(last);
+        }
+    }
+}
+
+static NOWHERE: Place = Place {
+    screen: Screen::Help,
+    chosen: 0,
+    filter: String::new(),
+};
+
+impl Place {
+    fn new(screen: Screen, filter: String) -> Self {
+        Self {
+            screen,
+            chosen: 0,
+            filter,
+        }
+    }
+}
