@@ -1,11 +1,37 @@
 //! The fabrics that are measured.
 
+use clap::Args;
 use weft_fabric::generate::{FatTree, GenerateError};
 use weft_fabric::{Lid, Lmc, Topology};
 
 /// Sizes of fat trees in hosts: two tiers of 48-port switches, then three tiers of 24-port, of
 /// 36-port and of 48-port switches.
 pub const TREES: [(u64, u8); 4] = [(1_152, 48), (3_456, 24), (11_664, 36), (27_648, 48)];
+
+/// Which of [`TREES`] are measured, and how often.
+#[derive(Debug, Clone, Args)]
+pub struct TreeOptions {
+    /// Only the tree with this many hosts.
+    #[arg(long)]
+    hosts: Option<u64>,
+    /// Number of runs; the fastest counts.
+    #[arg(long, default_value_t = 5)]
+    runs: u32,
+}
+
+impl TreeOptions {
+    /// Hosts and radix of each tree.
+    pub fn trees(&self) -> impl Iterator<Item = (u64, u8)> + use<> {
+        let hosts = self.hosts;
+        let trees = TREES.into_iter();
+        trees.filter(move |tree| hosts.is_none_or(|only| only == tree.0))
+    }
+
+    /// Runs, one at least.
+    pub fn runs(&self) -> u32 {
+        self.runs.max(1)
+    }
+}
 
 /// A fat tree with full bisection and one cable between two switches, just switched on.
 ///

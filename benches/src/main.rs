@@ -1,9 +1,9 @@
-//! `weft-bench`: one subcommand per subject; each prints Markdown for `docs/benchmarks.md`.
+//! `weft-bench`: one subcommand per subject; each prints Markdown for `docs/research/benchmarks.md`.
 
 use clap::{Parser, Subcommand};
 use weft_benches::{
-    Failure, bringup, config, dataplane, intended, managers, quality, routing, sa, serving,
-    simulators,
+    Failure, bringup, config, counters, dataplane, fabrics, intended, link_errors, managers, pm,
+    quality, routing, sa, serving, simulators, torus,
 };
 
 /// Measures Weft, and peers in the same run, and prints Markdown.
@@ -20,6 +20,8 @@ enum Subject {
     Routing(routing::Options),
     /// Congestion of the tables of each engine and of OpenSM's.
     Quality(quality::Options),
+    /// Packets on a torus: tables of `dor` and `layered`, and of OpenSM's torus-2QoS.
+    Torus(torus::Options),
     /// Bring-up and re-sweep of whole fabrics in this process.
     Bringup(bringup::Options),
     /// The vendor's manager and weftd on the same emulated fabric.
@@ -35,13 +37,20 @@ enum Subject {
     /// Parsing and checking of opafm.xml.
     Config(config::Options),
     /// A fabric compared with its topology file.
-    Intended(intended::Options),
+    Intended(fabrics::TreeOptions),
+    /// What rules for links with errors add to a reading of the counters.
+    LinkErrors(fabrics::TreeOptions),
+    /// Sweeps of performance management up to 27,648 hosts, and beside the vendor's manager.
+    Pm(pm::Options),
+    /// What running totals of port counters add to a reading of the counters.
+    Counters(fabrics::TreeOptions),
 }
 
 fn main() -> Result<(), Failure> {
     match Cli::parse().subject {
         Subject::Routing(options) => routing::run(&options),
         Subject::Quality(options) => quality::run(&options),
+        Subject::Torus(options) => torus::run(&options),
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
         Subject::Dataplane(options) => dataplane::run(&options),
@@ -50,5 +59,8 @@ fn main() -> Result<(), Failure> {
         Subject::Serving(options) => serving::run(&options),
         Subject::Config(options) => config::run(&options),
         Subject::Intended(options) => intended::run(&options),
+        Subject::LinkErrors(options) => link_errors::run(&options),
+        Subject::Pm(options) => pm::run(&options),
+        Subject::Counters(options) => counters::run(&options),
     }
 }

@@ -3,6 +3,8 @@
 //! datagrams. On a busy machine the CPU time of its threads between the two lines is less and
 //! counts instead.
 
+pub(crate) mod dumps;
+
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +40,7 @@ pub fn ftree(topology: &Topology) -> Result<f64, Failure> {
     let _fabric = Simulator::start(topology, dir.path(), &socket)?;
     let log = dir.path().join(LOG);
     let mut opensm = command(topology, dir.path(), &socket)
-        .args(["-R", "ftree", "-D", LOG_LEVEL])
+        .args(["-o", "-R", "ftree", "-D", LOG_LEVEL])
         .spawn()
         .map_err(Failure::io("opensm"))?;
     let seconds = wait(&log, opensm.id());
@@ -53,19 +55,26 @@ pub(crate) fn socket() -> String {
     format!("weft-bench-{}", std::process::id())
 }
 
-/// One sweep of OpenSM, all of its files in `dir`.
+/// OpenSM on the first host, all of its files in `dir`.
 pub(crate) fn command(topology: &Topology, dir: &Path, socket: &str) -> Command {
-    let mut command = Command::new("opensm");
+    let mut command = client("opensm", &name(topology, first_host(topology)), socket);
     command
-        .args(["-o", "-n", SMPS, "-f", LOG])
+        .args(["-n", SMPS, "-f", LOG])
         .current_dir(dir)
-        .env("LD_PRELOAD", PRELOAD)
-        .env("SIM_HOST", name(topology, first_host(topology)))
-        .env("IBSIM_SOCKNAME", socket)
         .env("OSM_TMP_DIR", dir)
         .env("OSM_CACHE_DIR", dir)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+    command
+}
+
+/// A program on a host of the simulator's fabric.
+pub(crate) fn client(program: &str, host: &str, socket: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env("LD_PRELOAD", PRELOAD)
+        .env("SIM_HOST", host)
+        .env("IBSIM_SOCKNAME", socket);
     command
 }
 
@@ -128,12 +137,20 @@ pub(crate) fn name(topology: &Topology, node: usize) -> String {
     format!("{kind}{node}")
 }
 
+/// GUID of a switch in the net file; those of hosts are lower.
+pub(crate) fn switch_guid(node: usize) -> u64 {
+    0x20_0000 + node as u64
+}
+
 /// The fabric as ibsim reads it.
 fn write_net(topology: &Topology, net: &Path) -> std::io::Result<()> {
     let mut out = BufWriter::new(File::create(net)?);
     for (id, node) in topology.nodes() {
         let kind = if node.is_switch() { "Switch" } else { "Hca" };
         let ports = node.external_ports().count();
+        if node.is_switch() {
+            writeln!(out, "switchguid=0x{:x}", switch_guid(id.0 as usize))?;
+        }
         writeln!(out, "{kind}\t{ports} \"{}\"", name(topology, id.0 as usize))?;
         for (port, end) in node.external_ports() {
             if let Some(peer) = end.peer {

@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use weft_emulator::host::{HostHandle, spawn_task};
 use weft_emulator::io::Control;
 use weft_emulator::server::Server;
+use weft_emulator::stats::Burst;
 use weft_emulator::{Emulator, Options};
 use weft_fabric::enums::PortState;
 use weft_fabric::{NodeId, PortNum, PortRef, Tick, Topology};
@@ -108,7 +109,7 @@ impl Fabric {
         self.dir.path()
     }
 
-    fn failed(&self, why: impl Into<String>) -> Failure {
+    pub(crate) fn failed(&self, why: impl Into<String>) -> Failure {
         Failure::BringUp {
             hosts: self.hosts,
             why: why.into(),
@@ -130,6 +131,11 @@ impl Fabric {
             all.map(|attribute| emulator.stats().total(*attribute))
                 .collect()
         })
+    }
+
+    /// Datagrams of performance management since the last silence.
+    pub(crate) fn performance(&self) -> Result<Option<Burst>, Failure> {
+        self.inspect(|emulator| emulator.stats().performance())
     }
 
     /// Counts up to now.

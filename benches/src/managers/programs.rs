@@ -72,6 +72,15 @@ impl Programs {
     }
 }
 
+/// Whether performance management runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WithPm {
+    /// It does.
+    Yes,
+    /// It does not, so that only subnet management is measured.
+    No,
+}
+
 /// A running manager; killed when dropped.
 pub(crate) struct Manager {
     process: Child,
@@ -80,10 +89,20 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
-    /// Starts a manager on a fabric.
+    /// Starts a manager on a fabric, without performance management.
     pub(crate) fn start(programs: &Programs, kind: Kind, fabric: &Fabric) -> Result<Self, Failure> {
+        Self::start_with_pm(programs, kind, fabric, WithPm::No)
+    }
+
+    /// Starts a manager on a fabric.
+    pub(crate) fn start_with_pm(
+        programs: &Programs,
+        kind: Kind,
+        fabric: &Fabric,
+        pm: WithPm,
+    ) -> Result<Self, Failure> {
         let config = fabric.dir().join("opafm.xml");
-        fs::write(&config, config_for(fabric)?).map_err(Failure::io("opafm.xml"))?;
+        fs::write(&config, config_for(fabric, pm)?).map_err(Failure::io("opafm.xml"))?;
         match kind {
             Kind::Vendor => start_vendor(programs, fabric, &config),
             Kind::Weft => start_weft(programs, fabric, &config),
@@ -128,13 +147,17 @@ impl Drop for Manager {
 
 /// The stock file, adjusted to the fabric's tree, with the performance manager off because it is not
 /// compared.
-fn config_for(fabric: &Fabric) -> Result<String, Failure> {
+fn config_for(fabric: &Fabric, with_pm: WithPm) -> Result<String, Failure> {
     let stock = fs::read_to_string(STOCK).map_err(Failure::io(STOCK))?;
     let tiers = if fabric.hosts <= TWO_TIERS_MAX { 2 } else { 3 };
     let log = fabric.dir().join("sm.log");
     let pm = stock.find("<Pm>").unwrap_or(stock.len());
     let (before, after) = stock.split_at(pm);
-    let text = before.to_owned() + &after.replacen("<Start>1</Start>", "<Start>0</Start>", 1);
+    let after = match with_pm {
+        WithPm::Yes => after.to_owned(),
+        WithPm::No => after.replacen("<Start>1</Start>", "<Start>0</Start>", 1),
+    };
+    let text = before.to_owned() + &after;
     let edits = [
         (
             "<RoutingAlgorithm>shortestpath</RoutingAlgorithm>",

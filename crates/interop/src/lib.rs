@@ -8,14 +8,17 @@
 
 pub mod build;
 pub mod fabric;
+pub mod membership;
 pub mod quarantine;
 pub mod routes;
 pub mod running;
+pub mod topology_file;
 pub mod vendor_sm;
 pub mod weftd;
 
 pub use build::built;
 pub use fabric::{Fabric, Ran};
 pub use running::Running;
+pub use topology_file::topology_file;
 pub use vendor_sm::{SmSettings, Sweep, VendorSm};
 pub use weftd::Weftd;

@@ -70,6 +70,13 @@ impl Weftd {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Address of its API, none before it listens.
+    pub fn api(&self) -> Option<String> {
+        let log = self.log();
+        let (_, rest) = log.split_once("API at ")?;
+        Some(rest.split_once(',')?.0.to_owned())
+    }
+
     /// Waits until it is master and a sweep since then has ended.
     ///
     /// # Panics

@@ -29,6 +29,7 @@ const TRUE: Claims = Claims {
     lanes: None,
     packet_formats: None,
     table_size: None,
+    refuses: None,
 };
 
 /// What a host claims, and the number of nodes that the vendor's manager lists.

@@ -1,16 +1,13 @@
 //! PreDefinedTopology: the same nodes are in quarantine as under the vendor's manager, for the same reasons.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weft_fabric::enums::SmState;
-use weft_fabric::export::write_topology;
-use weft_fabric::{Guid, Lid, Lmc, PortNum, PortRef, SmRecord, Snapshot, Topology};
-use weft_interop::Fabric;
+use weft_fabric::{Guid, Lid, Lmc, PortRef, Topology};
 use weft_interop::quarantine::compared;
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::weftd::Weftd;
+use weft_interop::{Fabric, topology_file};
 use weft_peers::{VENDOR_SM, program};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,29 +15,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The host that managers and tools run on.
 const HOST: &str = "node1";
 const FILE: &str = "fabric.topology";
-
-/// The topology file of a fabric that is managed from its first host.
-fn file(topology: &Topology) -> String {
-    let (node, host) = topology.hfis().next().unwrap();
-    let port = PortNum(1);
-    let sm = SmRecord {
-        port: PortRef { node, port },
-        port_guid: host.port_guid(port).unwrap(),
-        state: SmState::MASTER,
-        lid: Lid(1),
-        priority: 0,
-        sm_key: 0,
-        act_count: 0,
-    };
-    let snapshot = Snapshot {
-        topology: Arc::new(topology.clone()),
-        sms: vec![sm],
-        ..Snapshot::default()
-    };
-    let mut text = Vec::new();
-    write_topology(&snapshot, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
-}
 
 fn swap(text: &str, a: &str, b: &str) -> String {
     text.replace(a, "@").replace(b, a).replace('@', b)
@@ -80,7 +54,7 @@ fn the_same_nodes_are_in_quarantine() {
     for (what, count, change) in CASES {
         let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
         for fabric in &fabrics {
-            let text = change(&file(fabric.topology()));
+            let text = change(&topology_file(fabric.topology()));
             std::fs::write(fabric.directory().join(FILE), text).unwrap();
         }
         let [weft, vendor] = &fabrics;
@@ -137,7 +111,7 @@ fn the_same_lids_are_given() {
     };
     let fabrics = [(); 2].map(|()| Fabric::start("pgft:2;2,2;1,2;1,1;radix=4"));
     for fabric in &fabrics {
-        let text = file(&with_lids(fabric.topology()));
+        let text = topology_file(&with_lids(fabric.topology()));
         std::fs::write(fabric.directory().join(FILE), text).unwrap();
     }
     let [weft, vendor] = &fabrics;

@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use weft_fabric::text::for_terminal;
+use weft_manual::Section;
 use weft_testkit::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintenance};
 
 /// Runs fault campaigns against the manager, and experiments with traffic, under a virtual
@@ -79,6 +80,9 @@ impl From<io::Error> for Failure {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = weft_manual::write_if_asked(Arguments::command(), Section::Commands) {
+        return code;
+    }
     let error = match run(Arguments::parse().campaign) {
         Ok(held) => return ExitCode::from(u8::from(!held)),
         // The reader of the output has gone.
@@ -112,7 +116,7 @@ fn run(campaign: Campaign) -> Result<bool, Failure> {
         }),
         Campaign::Run(arguments) => {
             let (held, text) = run::run(&arguments).map_err(Failure::Told)?;
-            io::stdout().write_all(for_terminal(&text).as_bytes())?;
+            io::stdout().write_all(run::shown(&arguments, text).as_bytes())?;
             Ok(held)
         }
     }

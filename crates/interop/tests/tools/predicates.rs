@@ -56,11 +56,14 @@ pub(crate) fn is_time(_: &Known, text: &str) -> bool {
         && is_number(year, 4)
 }
 
-/// The first line of a snapshot.
-pub(crate) fn is_date_of_snapshot(known: &Known, text: &str) -> bool {
-    let inner = text.trim().strip_prefix("<Snapshot date=\"");
+/// The first line of a report in XML.
+pub(crate) fn is_date_of_report(known: &Known, text: &str) -> bool {
+    let text = text.trim();
+    let inner = ["<Snapshot date=\"", "<Report date=\""]
+        .iter()
+        .find_map(|head| text.strip_prefix(head));
     let parts = inner.and_then(|inner| inner.split_once("\" unixtime=\""));
-    parts.is_some_and(|(date, rest)| is_time(known, date) && rest.contains("snapshot"))
+    parts.is_some_and(|(date, rest)| is_time(known, date) && rest.contains(" options=\"-q "))
 }
 
 /// When an image was taken, within a second.
@@ -208,8 +211,9 @@ mod tests {
                 &["ImageSweepStart: Mon Nov 23 18:08:26 2026  Duration: 5.001 Seconds"],
             ),
             (
-                is_date_of_snapshot,
+                is_date_of_report,
                 &[
+                    "<Report date=\"Wed Nov 25 11:00:58 2026\" unixtime=\"1795604458\" options=\"-q -o comps -x\" >",
                     "<Snapshot date=\"Mon Nov 23 18:08:22 2026\" unixtime=\"1795457302\" options=\"-q -o snapshot\">",
                 ],
                 &["<Snapshot date=\"\" unixtime=\"1795457302\" options=\"-q -o snapshot\">"],

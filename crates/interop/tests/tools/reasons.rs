@@ -4,7 +4,7 @@ use crate::compare::Rule::{self, Line, Lines, Rare, Record, Records, Rest, Value
 use crate::compare::{Predicate, Reason};
 use crate::predicates::{
     drops_unused, has_all_hosts, is_a_key, is_a_sum, is_amount, is_checksums, is_compared,
-    is_count, is_date_of_snapshot, is_managers_service, is_no_preemption, is_port, is_quality,
+    is_count, is_date_of_report, is_managers_service, is_no_preemption, is_port, is_quality,
     is_start_of_sweep, is_time, is_unused, leads_used, nothing, number, of_port_0, of_switch,
     of_switch_port,
 };
@@ -85,10 +85,6 @@ const VL15: (&str, &str) = (
     "Weft leaves the flow control of lane 15 as it is",
     "sm_utility.c: sm_initialize_port, vl15FlowControlDisable",
 );
-const ACTIVE_OPTIMIZE: (&str, &str) = (
-    "Weft activates both ends of a link itself",
-    "sm_activate.c: _arm_port, IsActiveOptimizeEnabled",
-);
 const NO_LINK: (&str, &str) = (
     "Weft leaves port 0, which has no link, without a reason for it",
     "sm_utility.c: sm_initialize_port, LinkInitReason",
@@ -162,8 +158,14 @@ pub(crate) const REASONS: &[Reason] = &[
     chance(
         ALL,
         Line("<Snapshot date="),
-        is_date_of_snapshot,
+        is_date_of_report,
         "when it was taken",
+    ),
+    chance(
+        ALL,
+        Line("<Report date="),
+        is_date_of_report,
+        "when it was made",
     ),
     chance(
         ALL,
@@ -274,23 +276,6 @@ pub(crate) const REASONS: &[Reason] = &[
         ],
         192,
         VL15,
-    ),
-    always(
-        PORTS,
-        Line("PortMode ActiveOptimize:"),
-        [
-            |_, text| text.contains("Optimize: Off"),
-            |_, text| text.contains("Optimize:  On"),
-        ],
-        201,
-        ACTIVE_OPTIMIZE,
-    ),
-    always(
-        PORTS,
-        Line("<PortMode>"),
-        [nothing, |_, text| text.contains(">0x0040<")],
-        192,
-        ACTIVE_OPTIMIZE,
     ),
     always(
         SNAPSHOT,

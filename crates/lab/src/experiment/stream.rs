@@ -145,33 +145,9 @@ fn resolve(pattern: StreamPattern, hosts: u32, seed: u64) -> Pattern {
         StreamPattern::Permutation => Pattern::random_permutation(hosts, &mut Random::new(seed)),
         StreamPattern::Shift(by) => Pattern::Shift(by),
         StreamPattern::Hotspot(percent) => Pattern::Hotspot { to: 0, percent },
-        StreamPattern::Tornado(side) => by_coordinates(hosts, side, |place| {
-            place.map(|at| (at + side.div_ceil(2) - 1) % side).collect()
-        }),
-        StreamPattern::Transpose(side) => {
-            by_coordinates(hosts, side, |place| place.rev().collect())
-        }
+        StreamPattern::Tornado(side) => Pattern::tornado(hosts, side),
+        StreamPattern::Transpose(side) => Pattern::transpose(hosts, side),
     }
-}
-
-/// Each host to the one at the coordinates that `to` makes of its own, in a grid of `side` hosts along each
-/// dimension. Hosts beyond the largest such grid send nothing.
-fn by_coordinates(
-    hosts: u32,
-    side: u32,
-    to: impl Fn(std::vec::IntoIter<u32>) -> Vec<u32>,
-) -> Pattern {
-    let dimensions = hosts.checked_ilog(side).unwrap_or_default();
-    let coordinates = |host: u32| -> Vec<u32> {
-        let digits = (0..dimensions).map(|digit| host / side.pow(digit) % side);
-        digits.collect()
-    };
-    let host = |place: Vec<u32>| place.iter().rev().fold(0, |host, at| host * side + at);
-    let grid = 0..side.pow(dimensions);
-    Pattern::Permutation(
-        grid.map(|from| host(to(coordinates(from).into_iter())))
-            .collect(),
-    )
 }
 
 /// Measurements of the case's own packets, and of each job's, under its name.
@@ -251,32 +227,4 @@ fn longest(received: &[Received]) -> Option<Measurement> {
     let arrived = received.iter().filter(|host| host.packets > 0);
     let longest = arrived.map(|host| host.latency_max).max()? as f64;
     Some(measurement("latency_max", longest / MICRO as f64, "us"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn targets(pattern: StreamPattern, hosts: u32) -> Vec<u32> {
-        match resolve(pattern, hosts, 1) {
-            Pattern::Permutation(to) => to,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_tornado_goes_just_less_than_half_way_around_each_ring() {
-        // Two steps of five along the first dimension, and two along the second.
-        let to = targets(StreamPattern::Tornado(5), 25);
-        assert_eq!((to[0], to[3], to[24]), (12, 10, 6));
-        let to = targets(StreamPattern::Tornado(4), 64);
-        assert_eq!((to[0], to[3]), (21, 20));
-    }
-
-    #[test]
-    fn a_transpose_reverses_coordinates_and_leaves_the_diagonal_alone() {
-        let to = targets(StreamPattern::Transpose(4), 64);
-        assert_eq!((to[1], to[16], to[4], to[21]), (16, 1, 4, 21));
-        assert_eq!(targets(StreamPattern::Transpose(8), 70).len(), 64);
-    }
 }

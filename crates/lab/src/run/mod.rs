@@ -2,15 +2,30 @@
 
 mod files;
 mod sinks;
+mod terminal;
 mod work;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use weft_fabric::text::for_terminal;
 use weft_lab::experiment::outcome_store::OutcomeStore;
 use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Scenario, compare, report};
 
 use files::replace;
+
+/// The text for a terminal; as it is where it goes elsewhere, or is no Markdown.
+pub(crate) fn shown(arguments: &Arguments, text: String) -> String {
+    let stdout = std::io::stdout();
+    match stdout.is_terminal() && !arguments.csv {
+        true => {
+            let color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            terminal::aligned(&for_terminal(&text), color)
+        }
+        false => for_terminal(&text).into_owned(),
+    }
+}
 
 /// Arguments of `weft-lab run`.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,133 @@
+//! Requests of hosts to join multicast groups, create them and leave them, as their kernel sends them: in
+//! InfiniBand's version of subnet administration, the only one in which the vendor's manager has such records.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+use weft_fabric::{Guid, Lid, PortNum, Sl};
+use weft_transport::{Attach, Connection};
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class, status, version};
+use weft_wire::id::{Gid, PKey};
+use weft_wire::packet::Packet;
+use weft_wire::rmpp::{Envelope, RmppHeader};
+use weft_wire::sa::{IbMcMemberRecord, SaHeader, attribute};
+
+use crate::fabric::Fabric;
+
+/// Components of a request to join or leave: MGID, port and join state.
+pub const JOIN: u64 = 0x3 | 1 << 16;
+/// Components of a request to create: MGID, port, Q_Key, traffic class, P_Key, service level, flow label,
+/// join state.
+pub const CREATE: u64 = 0xC7 | 1 << 12 | 1 << 13 | 1 << 16;
+/// Timeout of a request before it is sent again.
+const ANSWER: Duration = Duration::from_secs(2);
+/// Times that a request is sent.
+const TRIES: usize = 10;
+/// Timeout of a connection to the fabric.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Sends a request of a host, method and components, to subnet administration; returns the answer's status, none
+/// without an answer.
+pub fn ask(fabric: &Fabric, host: Guid, mgid: Gid, change: (u8, u64)) -> Option<u16> {
+    let (slid, dlid) = lids(fabric, host);
+    let record = IbMcMemberRecord {
+        mgid,
+        p_key: PKey(0x8001),
+        port_gid: Gid {
+            prefix: 0xFE80_0000_0000_0000,
+            interface: host,
+        },
+        join_full_member: true,
+        ..IbMcMemberRecord::default()
+    };
+    let packet = request(change, &record, slid, dlid);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async { exchange(connection(fabric, host).await, packet).await })
+}
+
+/// LID and master's LID of a host's port.
+fn lids(fabric: &Fabric, host: Guid) -> (Lid, Lid) {
+    fabric.inspect(move |emulator| {
+        let network = emulator.network();
+        let device = network.device(network.find(host).unwrap()).unwrap();
+        let info = network.port(device.port(PortNum(1)).unwrap()).info();
+        (info.lid, info.master_sm_lid)
+    })
+}
+
+fn request(
+    (method, component_mask): (u8, u64),
+    record: &IbMcMemberRecord,
+    slid: Lid,
+    dlid: Lid,
+) -> Packet {
+    let mut class = [0; SaHeader::LEN];
+    let header = SaHeader {
+        component_mask,
+        ..SaHeader::default()
+    };
+    header.encode(&mut class);
+    let envelope = Envelope {
+        mad: MadHeader {
+            base_version: version::IB,
+            class_version: version::IB_SA,
+            mgmt_class: class::SUBN_ADM,
+            method,
+            transaction_id: 1 << 32 | 7,
+            attribute_id: attribute::MC_MEMBER_RECORD,
+            ..MadHeader::default()
+        },
+        class,
+    };
+    let mut mad = Vec::new();
+    envelope.write(&RmppHeader::default(), &record.to_bytes(), &mut mad);
+    Packet {
+        slid,
+        dlid,
+        sl: Sl(0),
+        pkey: PKey::MGMT_LIMITED,
+        dest_qp: 1,
+        src_qp: 1,
+        mad,
+    }
+}
+
+/// Attaches to a host. The fabric may not have seen yet that the last connection is closed.
+async fn connection(fabric: &Fabric, host: Guid) -> Connection {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let attach = Attach::Node {
+            guid: host,
+            port: PortNum(1),
+        };
+        let classes = vec![class::SUBN_ADM];
+        match weft_transport::connect(fabric.address(), attach, classes).await {
+            Ok(connection) => return connection,
+            Err(why) => assert!(Instant::now() < until, "{host}: {why}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Sends until an answer comes that is not BUSY; its status.
+async fn exchange(mut connection: Connection, packet: Packet) -> Option<u16> {
+    for _ in 0..TRIES {
+        connection.send(vec![packet.clone()]).await.unwrap();
+        let Ok(answers) = timeout(ANSWER, connection.recv()).await else {
+            continue;
+        };
+        let mut statuses = answers.unwrap().into_iter().filter_map(|answer| {
+            let mad = MadHeader::decode(&answer.mad).ok()?;
+            (mad.mgmt_class == class::SUBN_ADM).then_some(mad.status)
+        });
+        match statuses.next() {
+            Some(found) if found != status::BUSY => return Some(found),
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+    None
+}
