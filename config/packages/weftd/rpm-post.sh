@@ -1,0 +1,4 @@
+/usr/lib/weft/setup
+if [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+fi
