@@ -27,7 +27,8 @@ fn named_files(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn files_named_in_the_documentation_exist() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let guides = fs::read_dir(root.join("docs")).unwrap();
+    let folders = ["docs", "docs/research"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let guides = folders.into_iter().flatten();
     let guides = guides.map(|entry| entry.unwrap().path());
     let guides = guides.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let mut named = 0;
