@@ -3,9 +3,12 @@
 use std::sync::OnceLock;
 
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions};
+use prost_reflect::{
+    DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions,
+};
 use serde_json::Value;
 
+use crate::time::Timestamp;
 use crate::v1::watch_response::Content;
 use crate::{DESCRIPTORS, v1};
 
@@ -34,16 +37,19 @@ pub fn event_json(content: &Content) -> Option<(String, Value)> {
     fields.into_iter().next()
 }
 
-/// An event of the past as it was sent to watchers; without content where this version does not know it.
-pub fn event_of_json(kind: &str, body: &str, unix_time_ns: u64) -> v1::WatchResponse {
+/// An event of the past as it was sent to watchers; without content where this version does not know it. Fields that it
+/// does not know are left out.
+pub fn event_of_json(kind: &str, body: &str, time: Timestamp) -> v1::WatchResponse {
     let read = || {
         let body: Value = serde_json::from_str(body).ok()?;
         let fields = Value::Object([(kind.to_owned(), body)].into_iter().collect());
-        let message = DynamicMessage::deserialize(descriptor()?, fields).ok()?;
+        let options = DeserializeOptions::new().deny_unknown_fields(false);
+        let message = DynamicMessage::deserialize_with_options(descriptor()?, fields, &options);
+        let message = message.ok()?;
         v1::WatchResponse::decode(&message.encode_to_vec()[..]).ok()
     };
     v1::WatchResponse {
-        unix_time_ns,
+        time: Some(time),
         ..read().unwrap_or_default()
     }
 }
@@ -51,6 +57,7 @@ pub fn event_of_json(kind: &str, body: &str, unix_time_ns: u64) -> v1::WatchResp
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::{duration, timestamp};
 
     #[test]
     fn an_event_is_read_back_and_an_unknown_one_is_empty() {
@@ -60,14 +67,31 @@ mod tests {
         });
         let (kind, body) = event_json(&content).expect("an object");
         assert_eq!(kind, "node_vanished");
-        let event = event_of_json(&kind, &body.to_string(), 7);
-        assert_eq!((event.content, event.unix_time_ns), (Some(content), 7));
+        let event = event_of_json(&kind, &body.to_string(), timestamp(7));
+        let read = (event.content, event.time);
+        assert_eq!(read, (Some(content), Some(timestamp(7))));
         for (kind, body) in [
             ("nothing", "{}"),
             ("node_vanished", "{"),
             ("node_vanished", "[1]"),
         ] {
-            assert_eq!(event_of_json(kind, body, 7).content, None, "{kind} {body}");
+            assert_eq!(
+                event_of_json(kind, body, timestamp(7)).content,
+                None,
+                "{kind} {body}"
+            );
         }
+    }
+
+    #[test]
+    fn a_field_that_is_not_known_is_left_out() {
+        let body = r#"{"number": "7", "elapsed_ns": "12", "elapsed": "1.5s"}"#;
+        let event = event_of_json("sweep_ended", body, timestamp(7));
+        let sweep = v1::Sweep {
+            number: 7,
+            elapsed: Some(duration(1_500_000_000)),
+            ..v1::Sweep::default()
+        };
+        assert_eq!(event.content, Some(Content::SweepEnded(sweep)));
     }
 }

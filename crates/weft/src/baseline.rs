@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use weft_api::time::unix_s;
 use weft_api::v1;
 
 use crate::args::{BaselineCommand, Daemon};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::time::utc;
+use crate::time::utc_of;
 
 pub(crate) async fn run(daemon: &Daemon, command: &BaselineCommand) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -44,10 +45,10 @@ async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
     let widest = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
-    let lines = all.iter().map(|one| match one.saved_unix_time {
-        0 => format!("{:widest$}  its file cannot be read\n", one.name),
-        time => {
-            let (name, time) = (&one.name, utc(time.saturating_mul(1_000_000_000)));
+    let lines = all.iter().map(|one| match one.saved_time {
+        None => format!("{:widest$}  its file cannot be read\n", one.name),
+        time @ Some(_) => {
+            let (name, time) = (&one.name, utc_of(time));
             format!("{name:widest$}  {time}  {}\n", contents(one))
         }
     });
@@ -75,7 +76,7 @@ fn contents(of: &v1::Baseline) -> String {
 fn as_json(one: &v1::Baseline) -> serde_json::Value {
     json!({
         "name": one.name,
-        "saved_unix_time": one.saved_unix_time,
+        "saved_unix_time": unix_s(one.saved_time),
         "hfis": one.hfis,
         "switches": one.switches,
         "links": one.links,

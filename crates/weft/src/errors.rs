@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use weft_api::time::unix_s;
 use weft_api::v1;
 use weft_fabric::{CountsByPort, PortCounts, PortRef, Snapshot};
 use weft_report::{Counted, Thresholds};
@@ -60,11 +61,11 @@ fn by_port(snapshot: &Snapshot, read: &Read) -> CountsByPort {
 /// The first reading that begins so long after another one, or ends the wait where no more come.
 async fn later(session: &Session, first: &Read, interval: Duration) -> Result<Read, CliError> {
     tokio::time::sleep(interval).await;
-    let from = first.image.unix_time + interval.as_secs();
+    let from = unix_s(first.image.time) + interval.as_secs();
     let mut rest = PATIENCE.as_secs() / PAUSE.as_secs();
     loop {
         let read = all_totals(session).await?;
-        if read.image.number > first.image.number && read.image.unix_time >= from {
+        if read.image.number > first.image.number && unix_s(read.image.time) >= from {
             return Ok(read);
         }
         rest = rest.checked_sub(1).ok_or_else(|| {

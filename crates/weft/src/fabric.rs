@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use weft_api::time::{unix_ns, unix_s};
 use weft_api::v1;
 
 use crate::args::{Daemon, Export, Fabric};
@@ -12,7 +13,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::picture;
 use crate::sweep::{as_json, summary};
-use crate::time::utc;
+use crate::time::utc_of;
 
 pub(crate) async fn run(daemon: &Daemon, command: &Fabric) -> Result<ExitCode, CliError> {
     match command {
@@ -53,21 +54,21 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
     if let Some(lost) = fabric.attachment.filter(|now| !now.attached) {
         text += &format!(
             "NOT ATTACHED since {}: its HFI, driver or emulator is gone; this is what was seen last, at {}\n",
-            utc(lost.since_unix_time_ns),
-            utc(fabric.seen_unix_time_ns)
+            utc_of(lost.since_time),
+            utc_of(fabric.seen_time)
         );
     }
     if let Some(pause) = &fabric.pause {
         text += &format!(
             "SWEEPS PAUSED until {}: changes of the fabric are not acted upon; `weft fm resume` ends that\n",
-            utc(pause.until_unix_time_ns)
+            utc_of(pause.until_time)
         );
     }
     if fabric.generation == 0 {
         text += "No sweep has ended yet\n";
         return text;
     }
-    let taken = utc(fabric.unix_time.saturating_mul(1_000_000_000));
+    let taken = utc_of(fabric.time);
     text += &format!(
         "Generation {} of {taken}: {} HFIs, {} switches, {} links\n",
         fabric.generation, fabric.hfis, fabric.switches, fabric.links
@@ -116,10 +117,10 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "connected_to": fabric.connected_to,
         "version": fabric.version,
         "generation": fabric.generation,
-        "unix_time": fabric.unix_time,
+        "unix_time": unix_s(fabric.time),
         "attached": fabric.attachment.is_none_or(|now| now.attached),
-        "attachment_since_unix_time_ns": fabric.attachment.map(|now| now.since_unix_time_ns),
-        "seen_unix_time_ns": fabric.seen_unix_time_ns,
+        "attachment_since_unix_time_ns": fabric.attachment.map(|now| unix_ns(now.since_time)),
+        "seen_unix_time_ns": unix_ns(fabric.seen_time),
         "hfis": fabric.hfis,
         "switches": fabric.switches,
         "links": fabric.links,
@@ -131,7 +132,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
             "lanes": routing.lanes,
         })),
         "planned": fabric.planned,
-        "paused_until_unix_time_ns": fabric.pause.map(|pause| pause.until_unix_time_ns),
+        "paused_until_unix_time_ns": fabric.pause.map(|pause| unix_ns(pause.until_time)),
         "config_file": fabric.config_file,
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use weft_api::time::{span, unix_ns};
 use weft_api::v1;
 
 use crate::args::{Daemon, FmCommand};
@@ -13,7 +14,7 @@ use crate::download::download;
 use crate::error::CliError;
 use crate::loop_test;
 use crate::output;
-use crate::time::utc;
+use crate::time::utc_of;
 
 pub(crate) async fn run(daemon: &Daemon, command: &FmCommand) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -47,7 +48,7 @@ async fn show(session: &Session, json: bool) -> Result<(), CliError> {
     }
     let sweeps = match &manager.pause {
         None => "Sweeps: not paused\n".to_owned(),
-        Some(pause) => format!("Sweeps: paused until {}\n", utc(pause.until_unix_time_ns)),
+        Some(pause) => format!("Sweeps: paused until {}\n", utc_of(pause.until_time)),
     };
     let elevated = match manager.elevated {
         true => ", elevated; `weft fm restore-priority` drops back to the normal one",
@@ -70,8 +71,8 @@ fn manager_json(manager: &v1::GetManagerResponse) -> Value {
         "log_level": level.filter,
         "log_level_set_by": level.set_by,
         "log_file": manager.log_file,
-        "paused_since_unix_time_ns": manager.pause.map(|pause| pause.since_unix_time_ns),
-        "paused_until_unix_time_ns": manager.pause.map(|pause| pause.until_unix_time_ns),
+        "paused_since_unix_time_ns": manager.pause.map(|pause| unix_ns(pause.since_time)),
+        "paused_until_unix_time_ns": manager.pause.map(|pause| unix_ns(pause.until_time)),
         "priority": manager.priority,
         "elevated": manager.elevated,
     })
@@ -94,11 +95,11 @@ async fn set_level(session: &Session, level: &str) -> Result<(), CliError> {
 }
 
 async fn pause(session: &Session, time: Duration) -> Result<(), CliError> {
-    let duration_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let duration = Some(span(time));
     let mut service = session.services(Effort::Look).manager();
-    let paused = service.pause_sweeps(v1::PauseSweepsRequest { duration_ns });
+    let paused = service.pause_sweeps(v1::PauseSweepsRequest { duration });
     let paused = session.answer(Effort::Look, paused).await?;
-    let until = utc(paused.pause.unwrap_or_default().until_unix_time_ns);
+    let until = utc_of(paused.pause.unwrap_or_default().until_time);
     output::text(format!("sweeps are paused until {until}\n"))
 }
 
@@ -139,7 +140,7 @@ async fn counters(session: &Session, json: bool, reset: bool) -> Result<(), CliE
             let before = session.answer(Effort::Look, reset).await?;
             v1::GetCountersResponse {
                 counters: before.counters,
-                since_unix_time_ns: before.since_unix_time_ns,
+                since_time: before.since_time,
             }
         }
     };
@@ -150,7 +151,7 @@ async fn counters(session: &Session, json: bool, reset: bool) -> Result<(), CliE
 }
 
 fn counters_text(counted: &v1::GetCountersResponse) -> String {
-    let mut text = format!("Since {}\n", utc(counted.since_unix_time_ns));
+    let mut text = format!("Since {}\n", utc_of(counted.since_time));
     let mut group = "";
     for counter in &counted.counters {
         if counter.group != group {
@@ -171,7 +172,7 @@ fn counters_json(counted: &v1::GetCountersResponse) -> Value {
         })
     });
     json!({
-        "since_unix_time_ns": counted.since_unix_time_ns,
+        "since_unix_time_ns": unix_ns(counted.since_time),
         "counters": counters.collect::<Vec<_>>(),
     })
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use weft_api::time::{ns, seconds, unix_s};
 use weft_api::v1;
 use weft_api::v1::control_loop_test_request::Order;
 
@@ -11,7 +12,7 @@ use crate::connect::{Effort, Session};
 use crate::error::CliError;
 use crate::output;
 use crate::sweep::{port_json, port_name};
-use crate::time::utc;
+use crate::time::utc_of;
 
 /// Links in no loop that are printed.
 const UNCOVERED_SHOWN: usize = 16;
@@ -140,12 +141,12 @@ fn as_text(test: &v1::GetLoopTestResponse) -> String {
             "Longer loops may lead over them: weft fm loop-test set --path-length {LENGTH_MAX}"
         ));
     }
-    match test.errors_unix_time {
-        0 => add("Links with errors: the counters have not been read twice yet".to_owned()),
-        read => add(format!(
+    match test.errors_time {
+        None => add("Links with errors: the counters have not been read twice yet".to_owned()),
+        Some(_) => add(format!(
             "Links with errors in the {:.0} s up to {}: {}",
-            test.errors_span_ns as f64 / 1e9,
-            utc(read.saturating_mul(1_000_000_000)),
+            seconds(test.errors_span),
+            utc_of(test.errors_time),
             test.bad_link_count
         )),
     }
@@ -206,8 +207,8 @@ fn as_json(test: &v1::GetLoopTestResponse) -> Value {
         "uncovered": uncovered.collect::<Vec<_>>(),
         "bad_link_count": test.bad_link_count,
         "bad_links": bad.collect::<Vec<_>>(),
-        "errors_unix_time": test.errors_unix_time,
-        "errors_span_ns": test.errors_span_ns,
+        "errors_unix_time": unix_s(test.errors_time),
+        "errors_span_ns": ns(test.errors_span),
         "loops": loops.collect::<Vec<_>>(),
     })
 }

@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
 use crate::route::{plan_json, plan_lines};
-use crate::time::{duration, utc};
+use crate::time::{duration, utc, utc_json};
 
 /// Longest time that one call waits.
 const SLICE: Duration = Duration::from_secs(30);
@@ -94,10 +94,9 @@ async fn wait(
     let progress = Progress::start(&format!("waiting for {id}"));
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let slice = u64::try_from(left.min(SLICE).as_nanos()).unwrap_or(u64::MAX);
         let request = v1::WaitOperationRequest {
             id: id.to_owned(),
-            timeout: Some(time::duration(slice)),
+            timeout: Some(time::span(left.min(SLICE))),
         };
         let mut service = session.services(Effort::Long).operations();
         let waited = service.wait_operation(request);
@@ -165,10 +164,10 @@ fn asker(asker: Option<&v1::OperationAsker>) -> String {
 
 fn details(operation: &v1::Operation) -> String {
     let mut lines = vec![line(operation)];
-    let begin = operation.begin_time.as_ref().map_or(0, unix_ns);
-    lines.push(match &operation.end_time {
+    let begin = unix_ns(operation.begin_time);
+    lines.push(match operation.end_time {
         None => format!("since {}", utc(begin)),
-        Some(end) => {
+        end @ Some(_) => {
             let took = unix_ns(end).saturating_sub(begin);
             format!("from {} for {}", utc(begin), duration(took))
         }
@@ -206,8 +205,8 @@ pub(crate) fn as_json(operation: &v1::Operation) -> Value {
         "state": state(operation),
         "asked": operation.asked.as_ref().map(asker),
         "applied": operation.applied.as_ref().map(asker),
-        "begin_time": operation.begin_time.as_ref().map(|time| utc(unix_ns(time))),
-        "end_time": operation.end_time.as_ref().map(|time| utc(unix_ns(time))),
+        "begin_time": utc_json(operation.begin_time),
+        "end_time": utc_json(operation.end_time),
         "steps_done": operation.steps_done,
         "steps": operation.steps,
         "plan_id": operation.plan_id,

@@ -5,6 +5,7 @@ mod why;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use weft_api::time::{Duration, ns, seconds};
 use weft_api::v1;
 
 use crate::args::{Daemon, QuarantineAdd, QuarantineCommand};
@@ -85,7 +86,7 @@ fn line(port: &v1::QuarantinedPort) -> String {
         true => "in quarantine",
         false => "held back",
     };
-    let (name, since) = (port_name(port.port.as_ref()), span(port.since_ns));
+    let (name, since) = (port_name(port.port.as_ref()), span(port.age));
     if port.by_topology {
         return format!(
             "{name}: {state} for {since}, until fabric and file agree: {}\n",
@@ -105,7 +106,7 @@ fn line(port: &v1::QuarantinedPort) -> String {
         ),
         false => format!(
             "{name}: {state} for {since}, {} more; its link went down {} times within WindowSize\n",
-            span(port.left_ns),
+            span(port.left),
             port.losses
         ),
     }
@@ -119,10 +120,10 @@ fn error_line(port: &v1::QuarantinedPort) -> String {
 
 /// What is done about such a link.
 fn error_state(port: &v1::QuarantinedPort) -> String {
-    let (since, what) = (span(port.since_ns), &port.comment);
+    let (since, what) = (span(port.age), &port.comment);
     match (port.quarantined, port.dry_run) {
         (true, _) => {
-            let left = span(port.left_ns);
+            let left = span(port.left);
             format!("in quarantine for {since}, {left} more: {what}")
         }
         (false, true) => format!("dry run, would be in quarantine for {since}: {what}"),
@@ -138,9 +139,9 @@ pub(crate) fn by_hand(comment: &str) -> String {
     }
 }
 
-/// Nanoseconds in minutes and seconds.
-pub(crate) fn span(ns: u64) -> String {
-    match ns / 1_000_000_000 {
+/// A time span in minutes and seconds.
+pub(crate) fn span(time: Option<Duration>) -> String {
+    match ns(time) / 1_000_000_000 {
         seconds if seconds < 60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
     }
@@ -160,8 +161,8 @@ fn as_json(port: &v1::QuarantinedPort) -> Value {
         "quarantined": port.quarantined,
         "reason": port.reason,
         "losses": port.losses,
-        "since_s": port.since_ns as f64 / 1e9,
-        "left_s": comes_back(port).then_some(port.left_ns as f64 / 1e9),
+        "since_s": seconds(port.age),
+        "left_s": comes_back(port).then_some(seconds(port.left)),
         "by_hand": port.by_hand,
         "by_topology": port.by_topology,
         "refused": port.refused,

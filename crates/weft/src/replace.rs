@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use weft_api::time::seconds;
 use weft_api::v1;
 
 use crate::args::{Daemon, Replace, ReplaceCommand};
@@ -132,7 +133,7 @@ fn replacement_json(one: &v1::Replacement) -> Value {
         "new_guid": guid(one.new_guid),
         "new_name": one.new_name,
         "lid": one.lid,
-        "since_s": one.since_ns as f64 / 1e9,
+        "since_s": seconds(one.age),
         "reason": one.reason,
         "old_is_back": one.old_is_back,
     })

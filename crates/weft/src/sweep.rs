@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use tonic::Streaming;
+use weft_api::time::ns;
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Sweep};
@@ -144,7 +145,7 @@ pub(crate) fn summary(sweep: &v1::Sweep) -> String {
         "{} ({}), {}: {} HFIs, {} switches, {} links, {} ports active, {} datagrams, {} sets{}{}",
         sweep.number,
         reason_name(sweep.reason()),
-        duration(sweep.elapsed_ns),
+        duration(ns(sweep.elapsed)),
         sweep.hfis,
         sweep.switches,
         sweep.links,
@@ -159,8 +160,8 @@ pub(crate) fn summary(sweep: &v1::Sweep) -> String {
 fn details(sweep: &v1::Sweep) -> String {
     let mut lines = vec![format!("sweep {}", summary(sweep))];
     let names = ["discover", "plan", "program", "activate"];
-    let phases = names.iter().zip(&sweep.phase_ns);
-    let phases = phases.map(|(name, ns)| format!("{name} {}", duration(*ns)));
+    let phases = names.iter().zip(&sweep.phase_elapsed);
+    let phases = phases.map(|(name, time)| format!("{name} {}", duration(ns(Some(*time)))));
     lines.push(format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
     lines.push(format!("{} nodes examined", sweep.asked));
     if !sweep.routing.is_empty() {
@@ -229,8 +230,8 @@ pub(crate) fn as_json(sweep: &v1::Sweep) -> Value {
         "number": sweep.number,
         "reason": reason_name(sweep.reason()),
         "generation": sweep.generation,
-        "elapsed_ns": sweep.elapsed_ns,
-        "phase_ns": sweep.phase_ns,
+        "elapsed_ns": ns(sweep.elapsed),
+        "phase_ns": sweep.phase_elapsed.iter().map(|time| ns(Some(*time))).collect::<Vec<_>>(),
         "asked": sweep.asked,
         "sent": sweep.sent,
         "sets": sweep.sets,

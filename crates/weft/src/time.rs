@@ -3,12 +3,24 @@
 use std::time::Duration;
 
 use chrono::DateTime;
+use serde_json::Value;
+use weft_api::time::{Timestamp, unix_ns};
 
 /// Nanoseconds since 1970 as `2026-01-31T23:59:59.123Z`.
 pub(crate) fn utc(unix_ns: u64) -> String {
     let (seconds, nanos) = (unix_ns / 1_000_000_000, unix_ns % 1_000_000_000);
     let time = DateTime::from_timestamp(seconds as i64, nanos as u32).unwrap_or_default();
     time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// A field of a message likewise; 1970 where it is absent.
+pub(crate) fn utc_of(time: Option<Timestamp>) -> String {
+    utc(unix_ns(time))
+}
+
+/// A field of a message as JSON; null where it is absent.
+pub(crate) fn utc_json(time: Option<Timestamp>) -> Value {
+    time.map(|time| utc_of(Some(time))).into()
 }
 
 /// Nanoseconds in readable form: `0.21 s`, `3.4 ms`.

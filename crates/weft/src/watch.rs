@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use weft_api::port_action_done;
+use weft_api::time::{ns, seconds};
 use weft_api::v1::{self, watch_response::Content};
 
 use crate::args::{Daemon, Watch};
@@ -16,7 +17,7 @@ use crate::output;
 use crate::quarantine::{by_hand, span};
 use crate::replace::{offer_json, offer_text, replaced_text};
 use crate::sweep::{as_json, port_json, port_name, reason_name, summary, unused_ends, unused_json};
-use crate::time::utc;
+use crate::time::utc_of;
 use crate::vf;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliError> {
@@ -40,11 +41,7 @@ pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliEr
         let counts = !matches!(event.content, Some(Content::Marker(_)) | None);
         match args.json {
             true => output::json_line(&line_json(&event))?,
-            false => output::text(format_args!(
-                "{} {}\n",
-                utc(event.unix_time_ns),
-                line(&event)
-            ))?,
+            false => output::text(format_args!("{} {}\n", utc_of(event.time), line(&event)))?,
         }
         left -= u64::from(counts);
     }
@@ -96,7 +93,7 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         ),
         Content::LinkIsolated(found) => format!(
             "out of use for {}: {}: {}",
-            span(found.hold_ns),
+            span(found.hold),
             error_ends(found),
             found.what
         ),
@@ -172,7 +169,7 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
             packets.packets, packets.sent
         ),
         Content::SweepsPaused(pause) => {
-            format!("sweeps paused until {}", utc(pause.until_unix_time_ns))
+            format!("sweeps paused until {}", utc_of(pause.until_time))
         }
         Content::SweepsResumed(resumed) => {
             format!("the pause of sweeps is over: {}", resumed.why)
@@ -245,7 +242,7 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         Content::HistoryWritten(again) => {
             format!(
                 "counters and events are kept again, after {} s",
-                again.seconds
+                ns(again.failed_for) / 1_000_000_000
             )
         }
         Content::HealthChanged(changed) => format!(
@@ -316,7 +313,7 @@ fn line_json(event: &v1::WatchResponse) -> Value {
     };
     json!({
         "event": name,
-        "time": utc(event.unix_time_ns),
+        "time": utc_of(event.time),
         "generation": event.generation,
         "resume_token": event.resume_token,
         "data": data,
@@ -336,8 +333,8 @@ fn link_errors_json(found: &v1::LinkErrors) -> Value {
         "what": found.what,
         "measured": found.measured,
         "limit": found.limit,
-        "window_s": found.window_ns as f64 / 1e9,
-        "hold_s": found.hold_ns as f64 / 1e9,
+        "window_s": seconds(found.window),
+        "hold_s": seconds(found.hold),
         "offences": found.offences,
         "spared": found.spared,
     })
@@ -473,7 +470,7 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
         ),
         Content::SweepsPaused(pause) => (
             "sweeps_paused",
-            json!({ "until": utc(pause.until_unix_time_ns) }),
+            json!({ "until": utc_of(pause.until_time) }),
         ),
         Content::SweepsResumed(resumed) => ("sweeps_resumed", json!({ "why": resumed.why })),
         Content::PortReleased(released) => (
@@ -541,7 +538,10 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             json!({ "role": role.role, "master": guid(role.master), "why": role.why }),
         ),
         Content::HistoryUnwritten(failure) => ("history_unwritten", json!({ "why": failure.why })),
-        Content::HistoryWritten(again) => ("history_written", json!({ "seconds": again.seconds })),
+        Content::HistoryWritten(again) => (
+            "history_written",
+            json!({ "seconds": ns(again.failed_for) / 1_000_000_000 }),
+        ),
         Content::HealthChanged(changed) => (
             "health_changed",
             json!({

@@ -1,6 +1,9 @@
 //! Events of the fabric, and of changes by clients of the daemon.
 
+use std::time::Duration;
+
 use weft_api::port_message;
+use weft_api::time::{span, timestamp};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::{Guid, Lid};
 use weft_health::Color;
@@ -78,7 +81,7 @@ impl DaemonEvent {
             Self::VirtualFabrics(changed) => Content::VirtualFabricsChanged((**changed).clone()),
             Self::Attachment(now) => Content::AttachmentChanged(v1::Attachment {
                 attached: now.attached,
-                since_unix_time_ns: now.since_unix_ns,
+                since_time: Some(timestamp(now.since_unix_ns)),
             }),
             Self::Port(order) => Content::PortChanged(v1::PortChanged {
                 node_name: names.of(order.node),
@@ -99,9 +102,9 @@ impl DaemonEvent {
             Self::HistoryUnwritten { why } => {
                 Content::HistoryUnwritten(v1::HistoryUnwritten { why: why.clone() })
             }
-            Self::HistoryWritten { seconds } => {
-                Content::HistoryWritten(v1::HistoryWritten { seconds: *seconds })
-            }
+            Self::HistoryWritten { seconds } => Content::HistoryWritten(v1::HistoryWritten {
+                failed_for: Some(span(Duration::from_secs(*seconds))),
+            }),
             Self::Health {
                 before,
                 now,

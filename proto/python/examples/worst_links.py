@@ -23,7 +23,7 @@ def worst(client: weft.Client) -> list[tuple[PortId, str, str]]:
     for count, load in sorted(discards, key=lambda pair: -pair[0]):
         if count > 0:
             name = f"{load.a.node_name} to {load.b.node_name}"
-            found.append((load.a.port, name, f"{count} packets discarded in {loads.span_ns / 1e9:.0f} s"))
+            found.append((load.a.port, name, f"{count} packets discarded in {loads.span.ToNanoseconds() / 1e9:.0f} s"))
     return found[:LINKS]
 
 

@@ -5,6 +5,7 @@ use weft_manager::pm::{Counters, Image, LaneCounters, Reading, RosterPort};
 use weft_manager::port_totals::PortTotals;
 use weft_wire::pm::{Counter, VlCounter};
 
+use crate::time::{duration, known_s, timestamp_s};
 use crate::v1;
 
 macro_rules! counters {
@@ -204,8 +205,8 @@ impl v1::CounterImage {
     pub fn of(image: &Image) -> Self {
         Self {
             number: image.number,
-            unix_time: image.unix_time,
-            span_ns: image.span_ns,
+            time: Some(timestamp_s(image.unix_time)),
+            span: Some(duration(image.span_ns)),
         }
     }
 }
@@ -230,14 +231,14 @@ impl v1::PortCounters {
             rate_gbps: rate_gbps(port),
             link_quality: image.quality(place).into(),
             lanes_down: port.lanes_down.into(),
-            since_unix_time: total.since_unix_s,
+            since_time: known_s(total.since_unix_s),
             bridges: total.bridges,
-            bridged_unix_time: total.bridged_unix_s,
+            bridged_time: known_s(total.bridged_unix_s),
             totals: Some(wanted.counts(of_port(total.counters))),
             rates,
             categories: categories(image, place),
             lanes: Vec::new(),
-            lanes_since_unix_time: total.lanes_since_unix_s,
+            lanes_since_time: known_s(total.lanes_since_unix_s),
             virtual_fabrics: Vec::new(),
         };
         if wanted.is_large() {

@@ -3,7 +3,8 @@
 use weft_manager::{Event, LinkErrors, RefusedDevice, Standing, TopologyFault};
 
 use super::port;
-use super::quarantine::{nanos, spared};
+use super::quarantine::spared;
+use crate::time::span;
 use crate::v1::{self, watch_response::Content};
 
 impl From<Event> for Content {
@@ -183,8 +184,8 @@ impl From<&LinkErrors> for v1::LinkErrors {
             what: excess.to_string(),
             measured: excess.measured,
             limit: excess.limit,
-            window_ns: nanos(excess.window),
-            hold_ns: nanos(found.hold),
+            window: Some(span(excess.window)),
+            hold: Some(span(found.hold)),
             offences: found.offences,
             spared: spared(found.standing),
         }

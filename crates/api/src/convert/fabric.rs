@@ -5,6 +5,7 @@ use weft_fabric::{Node, NodeId, PortRef, Snapshot};
 use weft_report::LinkEntry;
 
 use super::{node_type_code, port_counts, port_id};
+use crate::time::known_s;
 use crate::v1;
 
 impl v1::GetFabricResponse {
@@ -14,7 +15,7 @@ impl v1::GetFabricResponse {
         let switches = topology.switches().len() as u32;
         Self {
             generation: snapshot.generation,
-            unix_time: snapshot.unix_time,
+            time: known_s(snapshot.unix_time),
             hfis: topology.len() as u32 - switches,
             switches,
             links: topology.links().count() as u32,

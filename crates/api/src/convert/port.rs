@@ -5,6 +5,7 @@ use weft_fabric::{Guid, PortNum};
 use weft_manager::{DisabledPort, DisabledState, LinkChange, PortAction, PortOrder, PortSide};
 
 use super::port;
+use crate::time::known;
 use crate::v1;
 
 impl From<PortOrder> for v1::PortChanged {
@@ -110,7 +111,7 @@ pub fn disabled_port(disabled: DisabledPort) -> v1::DisabledPort {
         reason: note.reason,
         author: note.author,
         peer: note.peer,
-        disabled_unix_time_ns: since.0,
+        disabled_time: known(since.0),
     }
 }
 

@@ -1,16 +1,11 @@
 //! Quarantine of ports.
 
-use std::time::Duration;
-
 use weft_manager::sm::evidence::LinkUse;
 use weft_manager::sm::settings::FlapSettings;
 use weft_manager::{BarredPort, Standing, UnusedReason};
 
+use crate::time::span;
 use crate::v1;
-
-pub(super) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
 
 impl From<BarredPort> for v1::QuarantinedPort {
     fn from(barred: BarredPort) -> Self {
@@ -22,7 +17,7 @@ impl From<BarredPort> for v1::QuarantinedPort {
             reason: barred.reason.to_string(),
             port: Some(barred.port.into()),
             losses: barred.losses,
-            since_ns: nanos(barred.since),
+            age: Some(span(barred.since)),
             by_hand: barred.reason == UnusedReason::QuarantinedByHand,
             by_topology: matches!(barred.reason, UnusedReason::Unintended { .. }),
             refused: matches!(barred.reason, UnusedReason::Refused { .. }),
@@ -30,7 +25,7 @@ impl From<BarredPort> for v1::QuarantinedPort {
             dry_run: standing == Some(Standing::DryRun),
             spared: standing.map(spared).unwrap_or_default(),
             far: errors.map(|errors| errors.far.into()),
-            left_ns: barred.left.map_or(0, nanos),
+            left: barred.left.map(span),
             comment: barred.comment,
         }
     }
@@ -59,9 +54,8 @@ impl From<LinkUse> for v1::LinkUse {
 impl From<FlapSettings> for v1::LossThresholds {
     fn from(settings: FlapSettings) -> Self {
         let FlapSettings { window, high, low } = settings;
-        let window_ns = nanos(window);
         Self {
-            window_ns,
+            window: Some(span(window)),
             high,
             low,
         }

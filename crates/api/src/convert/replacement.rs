@@ -2,6 +2,7 @@
 
 use weft_manager::sm::replacements::{Likeness, Offer, Replaced, Replacement};
 
+use crate::time::span;
 use crate::v1;
 
 impl From<Offer> for v1::ReplacementOffer {
@@ -33,7 +34,7 @@ impl From<Replacement> for v1::Replacement {
             new_guid: one.new.0,
             new_name: one.new_name,
             lid: one.lid.0,
-            since_ns: u64::try_from(one.since.as_nanos()).unwrap_or(u64::MAX),
+            age: Some(span(one.since)),
             reason: one.reason,
             old_is_back: one.old_is_back,
         }

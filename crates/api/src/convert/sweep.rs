@@ -3,6 +3,7 @@
 use weft_manager::sm::pause::Pause;
 use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
 
+use crate::time::{duration, timestamp};
 use crate::v1;
 
 impl From<SweepReason> for v1::SweepReason {
@@ -25,8 +26,8 @@ impl From<SweepReason> for v1::SweepReason {
 impl From<Pause> for v1::SweepPause {
     fn from(pause: Pause) -> Self {
         Self {
-            since_unix_time_ns: pause.since.0,
-            until_unix_time_ns: pause.until.0,
+            since_time: Some(timestamp(pause.since.0)),
+            until_time: Some(timestamp(pause.until.0)),
         }
     }
 }
@@ -72,8 +73,8 @@ impl From<SweepReport> for v1::Sweep {
             reason: reason.into(),
             phase: v1::SweepPhase::Ended.into(),
             generation: report.generation,
-            elapsed_ns: report.elapsed_ns,
-            phase_ns: report.phase_ns.to_vec(),
+            elapsed: Some(duration(report.elapsed_ns)),
+            phase_elapsed: report.phase_ns.map(duration).to_vec(),
             sent: report.sent,
             sets: report.sets,
             retries: report.retries,

@@ -18,6 +18,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 use crate::convert::port_id;
+use crate::time::{known_s, unix_s};
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
 
 /// Parts that follow each other.
@@ -98,7 +99,7 @@ pub fn parts(
     let extras: Vec<SnapshotExtra> = extras.iter().filter(told).copied().collect();
     let header = Part::Header(v1::SnapshotHeader {
         generation: snapshot.generation,
-        unix_time: snapshot.unix_time,
+        time: known_s(snapshot.unix_time),
         extras: extras.iter().map(|extra| i32::from(*extra)).collect(),
     });
     let extras: Vec<Parts> = extras
@@ -322,7 +323,7 @@ impl Assembler {
             cables: Arc::new(self.cables),
             lacking,
             generation: header.generation,
-            unix_time: header.unix_time,
+            unix_time: unix_s(header.time),
             topology: Arc::new(topology),
             linear: Arc::new(linear),
             groups: Arc::new(groups),

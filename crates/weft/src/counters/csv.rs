@@ -5,7 +5,7 @@ use weft_wire::pm::Counter;
 
 use super::{Read, value};
 use crate::args::Counters;
-use crate::time::utc;
+use crate::time::utc_of;
 
 /// Columns before the counters.
 const FIXED: [&str; 14] = [
@@ -58,7 +58,7 @@ fn of_port(read: &Read, port: &v1::PortCounters, command: &Counters) -> String {
         v1::CounterReading::Failed => "failed",
         _ => "skipped",
     };
-    let time = utc(read.image.unix_time.saturating_mul(1_000_000_000));
+    let time = utc_of(read.image.time);
     let mut fixed = vec![read.image.number.to_string(), time];
     fixed.extend(end(port.port.as_ref()));
     fixed.extend(end(port.neighbor.as_ref()));

@@ -1,30 +1,24 @@
 //! Counters as JSON.
 
 use serde_json::{Map, Value, json};
+use weft_api::time::seconds;
 use weft_api::v1;
 use weft_wire::pm::Counter;
 
 use super::Read;
-use crate::time::utc;
+use crate::time::utc_json;
 
 /// A reading.
 pub(super) fn read(read: &Read) -> Value {
     let ports: Vec<Value> = read.ports.iter().map(port).collect();
     json!({
         "image": read.image.number,
-        "time": time(read.image.unix_time),
-        "seconds": read.image.span_ns as f64 / 1e9,
+        "time": utc_json(read.image.time),
+        "seconds": seconds(read.image.span),
         "lost_images": read.lost,
         "attached": read.attached,
         "ports": ports,
     })
-}
-
-fn time(unix: u64) -> Value {
-    match unix {
-        0 => Value::Null,
-        unix => utc(unix.saturating_mul(1_000_000_000)).into(),
-    }
 }
 
 /// A port.
@@ -42,9 +36,9 @@ pub(crate) fn port(port: &v1::PortCounters) -> Value {
         "rate_gbps": port.rate_gbps,
         "link_quality": port.link_quality,
         "lanes_down": port.lanes_down,
-        "since": time(port.since_unix_time),
+        "since": utc_json(port.since_time),
         "bridges": port.bridges,
-        "bridged": time(port.bridged_unix_time),
+        "bridged": utc_json(port.bridged_time),
         "totals": totals(port.totals.as_ref()),
         "per_second": rates(port.rates.as_ref()),
         "categories": port.categories.as_ref().map(categories),
@@ -58,7 +52,7 @@ pub(crate) fn port(port: &v1::PortCounters) -> Value {
         value["virtual_fabrics"] = fabrics.into();
     }
     if !port.lanes.is_empty() || !port.virtual_fabrics.is_empty() {
-        value["lanes_since"] = time(port.lanes_since_unix_time);
+        value["lanes_since"] = utc_json(port.lanes_since_time);
     }
     value
 }

@@ -1,12 +1,13 @@
 //! Counters for people: a line for each port, or a list for one, of up to 80 columns.
 
+use weft_api::time::{ns, seconds};
 use weft_api::v1;
 use weft_fabric::text::for_terminal;
 use weft_wire::pm::Counter;
 
 use super::units::{amount, bytes, exact};
 use super::{Read, value};
-use crate::time::utc;
+use crate::time::utc_of;
 
 /// Width of the first column; a longer name is cut.
 const NAME: usize = 28;
@@ -37,8 +38,8 @@ pub(crate) fn read(read: &Read, rate: bool, brief: bool) -> String {
 
 fn title(read: &Read) -> String {
     let image = &read.image;
-    let time = utc(image.unix_time.saturating_mul(1_000_000_000));
-    let seconds = image.span_ns as f64 / 1e9;
+    let time = utc_of(image.time);
+    let seconds = seconds(image.span);
     let mut out = String::new();
     if !read.attached {
         out += "NOT ATTACHED: the fabric is gone; this image is the last\n";
@@ -50,7 +51,7 @@ fn title(read: &Read) -> String {
         1 => "1 port".to_owned(),
         count => format!("{count} ports"),
     };
-    out += &match image.span_ns {
+    out += &match ns(image.span) {
         0 => format!("Image {} of {time}, the first; {ports}\n", image.number),
         _ => format!(
             "Image {} of {time}, {seconds:.1} s; {ports}\n",
@@ -224,18 +225,17 @@ pub(crate) fn lanes(port: &v1::PortCounters, rate: bool) -> String {
 
 /// What is told about a port besides its counters.
 pub(crate) fn facts(port: &v1::PortCounters) -> String {
-    let time = |unix: u64| utc(unix.saturating_mul(1_000_000_000));
     let read = match port.reading() {
         v1::CounterReading::Done => "",
         v1::CounterReading::Failed => ", NOT READ: its agent did not answer",
         _ => ", not read: not active, or hosts are not read",
     };
-    let mut out = format!("  counted since {}{read}\n", time(port.since_unix_time));
+    let mut out = format!("  counted since {}{read}\n", utc_of(port.since_time));
     if port.bridges > 0 {
         out += &format!(
             "  set to zero by others, reset or wrapped {} times, last found {}\n",
             port.bridges,
-            time(port.bridged_unix_time)
+            utc_of(port.bridged_time)
         );
     }
     out += &format!("  link quality {} of 5", port.link_quality);

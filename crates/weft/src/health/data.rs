@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weft_api::v1;
 
 use super::color;
-use crate::time::utc;
+use crate::time::utc_json;
 
 /// Columns of a line of comma-separated values.
 const HEAD: &str = "record,color,name,what,since,times,hosts,a_guid,a_name,a_port,a_serial,b_guid,b_name,b_port,\
@@ -24,7 +24,7 @@ pub(super) fn json(page: &v1::GetHealthResponse) -> Value {
         .map(|count| (count.kind.clone(), count.count.into()))
         .collect();
     json!({
-        "time": time(page.unix_time),
+        "time": utc_json(page.time),
         "generation": page.generation,
         "color": color(page.color()),
         "role": page.role,
@@ -35,13 +35,6 @@ pub(super) fn json(page: &v1::GetHealthResponse) -> Value {
     })
 }
 
-fn time(unix_s: u64) -> Value {
-    match unix_s {
-        0 => Value::Null,
-        seconds => utc(seconds.saturating_mul(1_000_000_000)).into(),
-    }
-}
-
 fn finding(one: &v1::HealthFinding) -> Value {
     json!({
         "kind": one.kind,
@@ -49,7 +42,7 @@ fn finding(one: &v1::HealthFinding) -> Value {
         "what": one.what,
         "a": one.a.as_ref().map(place),
         "b": one.b.as_ref().map(place),
-        "since": time(one.since_unix_time),
+        "since": utc_json(one.since_time),
         "times": one.times,
         "hosts": one.hosts,
         "host_names": one.host_names,
@@ -74,7 +67,7 @@ pub(super) fn csv(page: &v1::GetHealthResponse) -> String {
         text += &line(fields.into_iter().map(str::to_owned).chain(empty(13)));
     }
     for one in &page.findings {
-        let since = time(one.since_unix_time);
+        let since = utc_json(one.since_time);
         let head = [
             "finding".to_owned(),
             color(one.color()).to_owned(),

@@ -1,12 +1,13 @@
 //! The page as text.
 
 use anstyle::{AnsiColor, Style};
+use weft_api::time::{Timestamp, unix_s};
 use weft_api::v1;
 use weft_fabric::text::for_terminal;
 
 use super::color;
 use crate::style::Styles;
-use crate::time::utc;
+use crate::time::utc_of;
 
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -28,7 +29,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn page(&self, page: &v1::GetHealthResponse) -> String {
-        let at = self.when(page.unix_time);
+        let at = self.when(page.time);
         let word = match (super::is_master(page), page.color()) {
             (false, v1::HealthColor::Green) => for_terminal(&page.role).to_uppercase(),
             (_, of) => color(of).to_uppercase(),
@@ -37,7 +38,7 @@ impl Layout {
         let gap = if self.columns >= WIDE { " " } else { "\n" };
         let mut text = format!("health: {head},{gap}as of {at}\n");
         if let Some(attachment) = page.attachment.filter(|attachment| !attachment.attached) {
-            let since = self.when(attachment.since_unix_time_ns / 1_000_000_000);
+            let since = self.when(attachment.since_time);
             text += &self.wrapped(
                 "",
                 0,
@@ -123,8 +124,8 @@ impl Layout {
             text += &self.wrapped("   ", 5, &format!("- {far}"));
         }
         text += &self.wrapped("   ", 3, &one.what);
-        let since = match one.since_unix_time {
-            0 => String::new(),
+        let since = match one.since_time {
+            None => String::new(),
             since => format!("since {}", self.when(since)),
         };
         let parts = [since, felt(one)];
@@ -150,8 +151,8 @@ impl Layout {
     }
 
     /// A time, absolute and relative.
-    fn when(&self, unix_s: u64) -> String {
-        let utc = utc(unix_s.saturating_mul(1_000_000_000));
+    fn when(&self, time: Option<Timestamp>) -> String {
+        let (utc, unix_s) = (utc_of(time), unix_s(time));
         let utc = utc.split('.').next().unwrap_or_default();
         format!("{utc}Z ({} ago)", ago(self.now.saturating_sub(unix_s)))
     }
@@ -229,6 +230,8 @@ fn ago(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_api::time::known_s;
+
     use crate::args::Color;
 
     fn page() -> v1::GetHealthResponse {
@@ -253,7 +256,7 @@ mod tests {
                 .to_owned(),
             a: Some(place("edge2\u{1b}[31m of rack 17 in the second row", 5)),
             b: Some(place("core1", 2)),
-            since_unix_time: 1_700_000_000,
+            since_time: known_s(1_700_000_000),
             times: 1,
             hosts: 32,
             host_names: vec!["node1 hfi1_0".to_owned(), "node2 hfi1_0".to_owned()],
@@ -261,7 +264,7 @@ mod tests {
             next: "weft quarantine why nodeguid:0x0011750102000002:port:5".to_owned(),
         };
         v1::GetHealthResponse {
-            unix_time: 1_700_000_100,
+            time: known_s(1_700_000_100),
             color: v1::HealthColor::Yellow.into(),
             figures: vec![figure],
             findings: vec![finding; 7],

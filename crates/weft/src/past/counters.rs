@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 use tokio_stream::StreamExt;
-use weft_api::time::{duration_ms, ns, timestamp_ms};
+use weft_api::time::{duration_ms, seconds, timestamp_ms, unix_ms};
 use weft_api::{count_of, counter_name, rate_of, v1};
 use weft_wire::pm::Counter;
 
-use super::{Span, millis, nanos, warn};
+use super::{Span, warn};
 use crate::args::{Counters, Daemon};
 use crate::connect::{Effort, Session, connect};
 use crate::counters::{amount, bytes};
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::moment::local;
 use crate::output;
 use crate::sparkline;
-use crate::time::utc;
+use crate::time::{utc, utc_of};
 
 /// Bars of a line where there are many ports, and where there is one.
 const NARROW: usize = 24;
@@ -117,34 +117,27 @@ impl Port {
 
     /// Mean increase a second, over the time that is known.
     fn mean(&self, counter: Counter) -> Option<f64> {
-        let (mut sum, mut seconds) = (0.0, 0.0);
+        let (mut sum, mut known) = (0.0, 0.0);
         for (rate, sample) in self.rates(counter).into_iter().zip(&self.samples) {
             if let Some(rate) = rate {
-                let span = span_s(sample);
-                (sum, seconds) = (sum + rate * span, seconds + span);
+                let span = seconds(sample.span);
+                (sum, known) = (sum + rate * span, known + span);
             }
         }
-        (seconds > 0.0).then(|| sum / seconds)
+        (known > 0.0).then(|| sum / known)
     }
 
     /// Errors that were counted in that time.
     fn errors(&self) -> f64 {
         let errors = Counter::ALL.into_iter().skip(Counter::DATA);
-        let seconds: f64 = self
+        let known: f64 = self
             .samples
             .iter()
             .filter(|one| one.rates.is_some())
-            .map(span_s)
+            .map(|one| seconds(one.span))
             .sum();
-        errors.filter_map(|counter| self.mean(counter)).sum::<f64>() * seconds
+        errors.filter_map(|counter| self.mean(counter)).sum::<f64>() * known
     }
-}
-
-fn span_s(sample: &v1::CounterSample) -> f64 {
-    sample
-        .span
-        .as_ref()
-        .map_or(0.0, |span| ns(span) as f64 / 1e9)
 }
 
 /// A line of bars: the largest of the values in each; a space where nothing is known.
@@ -227,10 +220,10 @@ fn one(port: &Port) -> String {
             .filter_map(rate);
         let errors = errors
             .reduce(|sum, one| sum + one)
-            .map(|sum| (sum * span_s(sample)).round());
+            .map(|sum| (sum * seconds(sample.span)).round());
         out += &format!(
             "{:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n",
-            local(millis(sample.time.as_ref())),
+            local(unix_ms(sample.time)),
             text(rate(Counter::XmitData), bytes),
             text(rate(Counter::RcvData), bytes),
             text(rate(Counter::XmitPkts), amount),
@@ -254,10 +247,10 @@ fn csv(ports: &[Port]) -> String {
             let name = port.name.replace('"', "\"\"");
             out += &format!(
                 "{},{:#018x},{},\"{name}\",{}",
-                utc(nanos(sample.time.as_ref())),
+                utc_of(sample.time),
                 port.port.node_guid,
                 port.port.port,
-                span_s(sample)
+                seconds(sample.span)
             );
             for counter in Counter::ALL {
                 let total = sample
@@ -303,8 +296,8 @@ fn as_json(ports: &[Port], span: Span) -> Value {
             }
         }
         json!({
-            "time": utc(nanos(sample.time.as_ref())),
-            "seconds": span_s(sample),
+            "time": utc_of(sample.time),
+            "seconds": seconds(sample.span),
             "totals": totals,
             "per_second": match sample.rates.is_some() {
                 true => Value::Object(rates),

@@ -3,17 +3,16 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::time::Timestamp;
+use weft_api::time::{Timestamp, unix_ms};
 use weft_api::v1;
 
-use super::{millis, nanos};
 use crate::args::{Daemon, ShowHistory};
 use crate::connect::{Effort, connect};
 use crate::counters::amount;
 use crate::error::CliError;
 use crate::moment::{local, now_ms, zone};
 use crate::output;
-use crate::time::utc;
+use crate::time::utc_json;
 
 pub(crate) async fn run(daemon: &Daemon, args: &ShowHistory) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -44,8 +43,8 @@ fn as_text(kept: &v1::GetHistoryResponse) -> String {
         "TABLE", "EVERY", "BYTES", "FILES", "FROM", "TO"
     );
     for table in &kept.tables {
-        let time = |time: &Option<Timestamp>| match time {
-            Some(_) => local(millis(time.as_ref())),
+        let time = |time: Option<Timestamp>| match time {
+            Some(_) => local(unix_ms(time)),
             None => "-".to_owned(),
         };
         out += &format!(
@@ -54,8 +53,8 @@ fn as_text(kept: &v1::GetHistoryResponse) -> String {
             every(&table.resolution),
             bytes(table.bytes),
             table.files,
-            time(&table.oldest),
-            time(&table.newest)
+            time(table.oldest),
+            time(table.newest)
         );
     }
     if kept.damaged > 0 {
@@ -65,7 +64,7 @@ fn as_text(kept: &v1::GetHistoryResponse) -> String {
         out += "Nothing is known of these times:\n";
     }
     for gap in &kept.gaps {
-        let (from, to) = (millis(gap.from.as_ref()), millis(gap.to.as_ref()));
+        let (from, to) = (unix_ms(gap.from), unix_ms(gap.to));
         out += &format!("  {} to {}\n    {}\n", local(from), local(to), gap.why);
     }
     out
@@ -80,21 +79,17 @@ fn every(resolution: &str) -> &str {
 }
 
 fn as_json(kept: &v1::GetHistoryResponse) -> Value {
-    let time = |time: &Option<Timestamp>| match time {
-        Some(_) => utc(nanos(time.as_ref())).into(),
-        None => Value::Null,
-    };
     let table = |table: &v1::HistoryTable| {
         json!({
             "table": table.name,
             "resolution": table.resolution,
             "bytes": table.bytes,
             "files": table.files,
-            "oldest": time(&table.oldest),
-            "newest": time(&table.newest),
+            "oldest": utc_json(table.oldest),
+            "newest": utc_json(table.newest),
         })
     };
-    let gap = |gap: &v1::HistoryGap| json!({ "from": time(&gap.from), "to": time(&gap.to), "why": gap.why });
+    let gap = |gap: &v1::HistoryGap| json!({ "from": utc_json(gap.from), "to": utc_json(gap.to), "why": gap.why });
     json!({
         "directory": kept.directory,
         "bytes": kept.bytes,

@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
-use weft_api::time::timestamp_ms;
+use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 
-use super::{Span, millis, nanos, warn};
+use super::{Span, warn};
 use crate::args::{Daemon, PastLog};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::local;
 use crate::output;
-use crate::time::utc;
+use crate::time::utc_of;
 use crate::watch;
 
 pub(crate) async fn run(daemon: &Daemon, args: &PastLog) -> Result<ExitCode, CliError> {
@@ -61,7 +61,7 @@ fn line(event: &v1::ListPastEventsResponse) -> String {
         "info" => "",
         severity => &format!("{severity}: "),
     };
-    format!("{} {mark}{words}\n", local(millis(event.time.as_ref())))
+    format!("{} {mark}{words}\n", local(unix_ms(event.time)))
 }
 
 fn as_json(event: &v1::ListPastEventsResponse) -> Value {
@@ -70,7 +70,7 @@ fn as_json(event: &v1::ListPastEventsResponse) -> Value {
         .as_ref()
         .and_then(|known| known.content.as_ref());
     json!({
-        "time": utc(nanos(event.time.as_ref())),
+        "time": utc_of(event.time),
         "event": event.kind,
         "severity": event.severity,
         "node_guid": match event.node_guid {

@@ -10,8 +10,6 @@ mod counters;
 mod kept;
 mod log;
 
-use weft_api::time::{Timestamp, unix_ms, unix_ns};
-
 use crate::error::CliError;
 use crate::moment::{local, now_ms, parse, zone};
 use crate::output;
@@ -53,16 +51,6 @@ impl Span {
         let Self { from_ms, to_ms } = self;
         format!("{} to {} ({})", local(from_ms), local(to_ms), zone(to_ms))
     }
-}
-
-/// Milliseconds since 1970; 0 where there is no time.
-fn millis(time: Option<&Timestamp>) -> i64 {
-    time.map_or(0, unix_ms)
-}
-
-/// Nanoseconds since 1970; 0 where there is no time.
-fn nanos(time: Option<&Timestamp>) -> u64 {
-    time.map_or(0, unix_ns)
 }
 
 /// Says what could not be read.

@@ -9,7 +9,7 @@ use crate::args::{Daemon, PortList};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::time::utc;
+use crate::time::{utc_json, utc_of};
 
 pub(super) async fn run(daemon: &Daemon, list: &PortList) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -48,9 +48,8 @@ fn text_lines(port: &v1::DisabledPort) -> String {
 /// When and by whom, and why, on lines of their own; empty where nothing of it is known.
 fn note(port: &v1::DisabledPort) -> String {
     let mut parts = Vec::new();
-    if port.disabled_unix_time_ns != 0 {
-        let time = utc(port.disabled_unix_time_ns);
-        parts.push(format!("since {time}"));
+    if port.disabled_time.is_some() {
+        parts.push(format!("since {}", utc_of(port.disabled_time)));
     }
     match (&port.author[..], &port.peer[..]) {
         ("", "") => {}
@@ -98,7 +97,6 @@ fn csv_end(end: &v1::LinkEnd) -> String {
 
 fn as_json(port: &v1::DisabledPort) -> Value {
     let state = port.state().as_str_name();
-    let time = Some(port.disabled_unix_time_ns).filter(|time| *time != 0);
     json!({
         "port": end_json(port.port.as_ref()),
         "far": port.far.as_ref().map(|far| end_json(Some(far))),
@@ -106,7 +104,7 @@ fn as_json(port: &v1::DisabledPort) -> Value {
         "reason": port.reason,
         "author": port.author,
         "peer": port.peer,
-        "disabled": time.map(utc),
+        "disabled": utc_json(port.disabled_time),
     })
 }
 

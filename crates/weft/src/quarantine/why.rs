@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use weft_api::time::{duration, seconds, unix_ns};
 use weft_api::v1;
 
 use super::{as_json, by_hand, error_state, span};
@@ -12,7 +13,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::port::resolve;
 use crate::sweep::{port_json, port_name};
-use crate::time::utc;
+use crate::time::utc_of;
 
 /// Times that are printed of a port, the last ones; JSON has all.
 const TIMES_MAX: usize = 10;
@@ -44,7 +45,7 @@ fn text(explained: &v1::ExplainQuarantineResponse) -> String {
 /// One end of the link: whether it is in quarantine, and when its link was lost.
 fn end(end: &v1::PortLosses) -> String {
     let name = port_name(end.port.as_ref());
-    let losses = &end.lost_unix_time_ns;
+    let losses = &end.lost_times;
     let count = match losses.len() {
         0 => "its link did not go down within WindowSize".to_owned(),
         1 => "its link went down once within WindowSize".to_owned(),
@@ -58,7 +59,10 @@ fn end(end: &v1::PortLosses) -> String {
         count => format!("  {count} times before that\n"),
     };
     let times = losses.iter().skip(left_out);
-    let times = times.map(|at| format!("  {} ({} ago)\n", utc(*at), span(now.saturating_sub(*at))));
+    let times = times.map(|at| {
+        let ago = duration(now.saturating_sub(unix_ns(Some(*at))));
+        format!("  {} ({} ago)\n", utc_of(Some(*at)), span(Some(ago)))
+    });
     let times: String = times.collect();
     format!(
         "{name}: {}; {count}\n{earlier}{times}",
@@ -70,8 +74,8 @@ fn state(entry: Option<&v1::QuarantinedPort>) -> String {
     let Some(entry) = entry else {
         return "not in quarantine".to_owned();
     };
-    let since = span(entry.since_ns);
-    let left = span(entry.left_ns);
+    let since = span(entry.age);
+    let left = span(entry.left);
     if entry.by_errors {
         return error_state(entry);
     }
@@ -135,14 +139,10 @@ fn traffic(explained: &v1::ExplainQuarantineResponse) -> String {
 fn thresholds(thresholds: Option<&v1::LossThresholds>) -> String {
     match thresholds {
         None => "thresholds: LongTermPortQuarantine is off, losses are not counted\n".to_owned(),
-        Some(v1::LossThresholds {
-            window_ns,
-            high,
-            low,
-        }) => format!(
+        Some(v1::LossThresholds { window, high, low }) => format!(
             "thresholds: in quarantine from {high} losses within {} (HighThreshold, WindowSize) until there are no \
              more than {low} (LowThreshold)\n",
-            span(*window_ns)
+            span(*window)
         ),
     }
 }
@@ -153,13 +153,13 @@ fn explained_json(explained: &v1::ExplainQuarantineResponse) -> Value {
     let ends = explained.ends.iter().map(|end| {
         json!({
             "port": port_json(end.port.as_ref()),
-            "lost": end.lost_unix_time_ns.iter().map(|at| utc(*at)).collect::<Vec<_>>(),
+            "lost": end.lost_times.iter().map(|at| utc_of(Some(*at))).collect::<Vec<_>>(),
             "entry": end.entry.as_ref().map(as_json),
         })
     });
     let thresholds = explained.thresholds.map(|thresholds| {
         json!({
-            "window_s": thresholds.window_ns as f64 / 1e9,
+            "window_s": seconds(thresholds.window),
             "high": thresholds.high,
             "low": thresholds.low,
         })

@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 use ratatui::{DefaultTerminal, Frame};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
+use weft_api::time::unix_s;
 
 use super::data::Data;
 use super::page::one_line;
@@ -149,7 +150,7 @@ fn draw(state: &State, colors: bool, now: u64, frame: &mut Frame<'_>) {
 
 /// The last line: what is wrong, or what is typed, or the age of the image and the keys.
 fn last(state: &State, now: u64) -> String {
-    let time = state.data.as_ref().map(|data| data.loads.unix_time);
+    let time = state.data.as_ref().map(|data| unix_s(data.loads.time));
     let age = time.map(|time| format!("{} s old", now.saturating_sub(time)));
     let filter = match (state.typing, state.filter()) {
         (true, filter) => Some(format!("/{}_", one_line(filter))),

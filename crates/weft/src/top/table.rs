@@ -1,12 +1,13 @@
 //! Loads of links as text and as JSON.
 
 use serde_json::{Value, json};
+use weft_api::time::seconds;
 use weft_api::v1;
 
 use super::data::key;
 use super::page::{Page, Row, Target, cut, end_name};
 use crate::args::SortBy;
-use crate::time::utc;
+use crate::time::utc_of;
 
 const GIGA: f64 = 1e9;
 /// Width of the first column; a longer name is cut.
@@ -51,8 +52,8 @@ fn way(way: &v1::LinkDirection) -> String {
 /// Title of a reading.
 pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
     let column = sort.name();
-    let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
-    let seconds = loads.span_ns as f64 / GIGA;
+    let time = utc_of(loads.time);
+    let seconds = seconds(loads.span);
     if loads.attachment.is_some_and(|now| !now.attached) {
         let image = loads.image;
         return format!("NOT ATTACHED: the fabric is gone; image {image} of {time} is the last");
@@ -65,7 +66,7 @@ pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> Strin
 
 /// Title of a screen: what it shows, and of which reading.
 pub(super) fn heading(loads: &v1::ListBusiestLinksResponse, what: &str) -> String {
-    let time = utc(loads.unix_time.saturating_mul(1_000_000_000));
+    let time = utc_of(loads.time);
     let time = time.get(11..19).unwrap_or_default();
     match loads.attachment.is_none_or(|now| now.attached) {
         true => format!("{what}; image {} of {time} UTC", loads.image),
@@ -102,8 +103,8 @@ pub(super) fn json(loads: &v1::ListBusiestLinksResponse) -> Value {
     let links: Vec<Value> = loads.busiest.iter().map(link_json).collect();
     json!({
         "image": loads.image,
-        "time": utc(loads.unix_time.saturating_mul(1_000_000_000)),
-        "seconds": loads.span_ns as f64 / GIGA,
+        "time": utc_of(loads.time),
+        "seconds": seconds(loads.span),
         "links": loads.links,
         "attached": loads.attachment.is_none_or(|now| now.attached),
         "busiest": links,

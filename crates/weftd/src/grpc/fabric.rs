@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
+use weft_api::time::{known, known_s};
 use weft_api::v1::fabric_service_server::FabricService;
 use weft_api::v1::{self, SnapshotExtra};
 use weft_fabric::export::{self, SnapshotOptions};
@@ -60,7 +61,7 @@ impl FabricService for Services {
         fabric.routing = routing(&status);
         fabric.planned = self.hub.planned().to_string();
         fabric.attachment = Some(attachment(self.hub.attachment()));
-        fabric.seen_unix_time_ns = self.hub.seen_unix_ns();
+        fabric.seen_time = known(self.hub.seen_unix_ns());
         fabric.pause = status.pause.map(Into::into);
         fabric.config_file = self.control.file().to_owned();
         Ok(Response::new(fabric))
@@ -255,7 +256,7 @@ impl FabricService for Services {
 fn baseline(of: Baseline) -> v1::Baseline {
     v1::Baseline {
         name: of.name,
-        saved_unix_time: of.saved_unix_time,
+        saved_time: known_s(of.saved_unix_time),
         hfis: of.hfis,
         switches: of.switches,
         links: of.links,

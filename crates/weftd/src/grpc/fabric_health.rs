@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
+use weft_api::time::timestamp_s;
 use weft_api::v1;
 use weft_api::v1::fabric_health_service_server::FabricHealthService;
 use weft_health::{Color, End, Figure, Finding, Forgotten, PointError};
@@ -28,7 +29,7 @@ impl FabricHealthService for Services {
             count: *count,
         });
         Ok(Response::new(v1::GetHealthResponse {
-            unix_time: page.unix_time,
+            time: Some(timestamp_s(page.unix_time)),
             generation: page.generation,
             color: color(page.color).into(),
             figures: page.figures.iter().map(figure).collect(),
@@ -91,7 +92,7 @@ fn finding(of: &Finding) -> v1::HealthFinding {
         what: of.what.clone(),
         a: Some(place(&of.a)),
         b: of.b.as_ref().map(place),
-        since_unix_time: of.since.unwrap_or(0),
+        since_time: of.since.map(timestamp_s),
         times: of.times,
         hosts: of.hosts,
         host_names: of.host_names.clone(),

@@ -229,14 +229,12 @@ fn events(
 ) {
     let mut warnings = Vec::new();
     let mut sink = |event: weft_history::EventRow| {
-        let time_ns = u64::try_from(event.time_ms)
-            .unwrap_or(0)
-            .saturating_mul(1_000_000);
+        let time = timestamp_ms(event.time_ms);
         let message = v1::ListPastEventsResponse {
-            time: Some(timestamp_ms(event.time_ms)),
+            time: Some(time),
             run: event.run,
             sequence: event.sequence,
-            event: Some(event_of_json(&event.kind, &event.body, time_ns)),
+            event: Some(event_of_json(&event.kind, &event.body, time)),
             kind: event.kind,
             node_guid: event.guid,
             node_name: event.name,

@@ -1,6 +1,7 @@
 //! The loop test, of ManagerService.
 
 use tonic::{Request, Response, Status};
+use weft_api::time::{duration, timestamp_s};
 use weft_api::v1;
 use weft_api::v1::control_loop_test_request::Order;
 use weft_fabric::{Guid, PortRef};
@@ -40,7 +41,8 @@ impl Services {
         let test = test.map_err(|refusal| status(&refusal))?;
         let mut shown = shown(&test, loops);
         if let Some(image) = self.port_metrics.latest().filter(|image| image.span_ns > 0) {
-            (shown.errors_unix_time, shown.errors_span_ns) = (image.unix_time, image.span_ns);
+            shown.errors_time = Some(timestamp_s(image.unix_time));
+            shown.errors_span = Some(duration(image.span_ns));
             // At many ports that takes milliseconds.
             let bad = tokio::task::spawn_blocking(move || loop_test::bad_links(&image)).await;
             let bad = bad.map_err(|error| Status::internal(error.to_string()))?;

@@ -5,13 +5,14 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
+use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::manager_service_server::ManagerService;
 use weft_manager::sm::pause::PAUSE_MAX;
 
 use super::Services;
 use super::limits::begin_by;
-use super::refusal::status;
+use super::refusal::{status, wrong_field};
 use crate::control::Asker;
 use crate::counters::{Count, Scope};
 use crate::dump::{Sources, dump};
@@ -54,13 +55,7 @@ impl ManagerService for Services {
         request: Request<v1::PauseSweepsRequest>,
     ) -> Out<v1::PauseSweepsResponse> {
         let begin_by = begin_by(request.metadata());
-        let time = Duration::from_nanos(request.into_inner().duration_ns);
-        if time.is_zero() || time > PAUSE_MAX {
-            return Err(Status::invalid_argument(format!(
-                "duration_ns: expected more than 0, at most {} h",
-                PAUSE_MAX.as_secs() / 3600
-            )));
-        }
+        let time = pause_time(request.into_inner().duration)?;
         self.must_be_master()?;
         let paused = self.control.pause(time, Asker::CLIENT, begin_by).await;
         let pause = paused.map_err(|refusal| status(&refusal))?;
@@ -100,7 +95,7 @@ impl ManagerService for Services {
         let counted = self.hub.counters().read(&self.hub.status(), scope);
         Ok(Response::new(v1::GetCountersResponse {
             counters: counted.counts.into_iter().map(counter).collect(),
-            since_unix_time_ns: counted.since_unix_ns,
+            since_time: Some(timestamp(counted.since_unix_ns)),
         }))
     }
 
@@ -114,7 +109,7 @@ impl ManagerService for Services {
         let counted = reset.await.map_err(|refusal| status(&refusal))?;
         Ok(Response::new(v1::ResetCountersResponse {
             counters: counted.counts.into_iter().map(counter).collect(),
-            since_unix_time_ns: counted.since_unix_ns,
+            since_time: Some(timestamp(counted.since_unix_ns)),
         }))
     }
 
@@ -180,4 +175,15 @@ fn scope(scope: v1::CounterScope) -> Scope {
         v1::CounterScope::Subnet => Scope::Subnet,
         v1::CounterScope::Performance => Scope::Performance,
     }
+}
+
+/// The length of a pause.
+fn pause_time(asked: Option<weft_api::time::Duration>) -> Result<Duration, Status> {
+    let time = Duration::try_from(asked.unwrap_or_default()).ok();
+    let allowed = time.filter(|time| !time.is_zero() && *time <= PAUSE_MAX);
+    allowed.ok_or_else(|| {
+        let hours = PAUSE_MAX.as_secs() / 3600;
+        let what = format!("expected more than 0, at most {hours} h");
+        wrong_field("duration", &what)
+    })
 }

@@ -41,6 +41,7 @@ use tonic::transport::server::Router;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::layer::util::{Identity, Stack};
 use weft_api::emulator_v1::emulator_service_server::EmulatorServiceServer;
+use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::cable_service_server::CableServiceServer;
 use weft_api::v1::config_service_server::ConfigServiceServer;
@@ -235,7 +236,7 @@ fn router(
 fn attachment(attachment: Attachment) -> v1::Attachment {
     v1::Attachment {
         attached: attachment.attached,
-        since_unix_time_ns: attachment.since_unix_ns,
+        since_time: Some(timestamp(attachment.since_unix_ns)),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::{Request, Response, Status};
+use weft_api::time::{duration, timestamp_s};
 use weft_api::v1;
 use weft_api::v1::perf_service_server::PerfService;
 use weft_manager::pm::{Image, LinkView, Sending};
@@ -84,8 +85,8 @@ fn busiest(image: &Image, limit: usize, order: v1::LinkOrder) -> v1::ListBusiest
     links.truncate(limit);
     v1::ListBusiestLinksResponse {
         image: image.number,
-        unix_time: image.unix_time,
-        span_ns: image.span_ns,
+        time: Some(timestamp_s(image.unix_time)),
+        span: Some(duration(image.span_ns)),
         links: count,
         busiest: links.into_iter().map(|(_, link)| link.into()).collect(),
         attachment: None,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
+use weft_api::time::timestamp;
 use weft_api::v1::port_service_server::PortService;
 use weft_api::{disabled_port, v1};
 use weft_fabric::{Guid, PortNum};
@@ -187,10 +188,10 @@ pub(super) fn named(port: Option<v1::PortId>) -> Result<(Guid, PortNum), Status>
 /// The losses of a port's link, by the present clock.
 fn losses(end: EndEvidence) -> v1::PortLosses {
     let now = unix_time_ns();
-    let at = |age: &Duration| now.saturating_sub(age.as_nanos() as u64);
+    let at = |age: &Duration| timestamp(now.saturating_sub(age.as_nanos() as u64));
     v1::PortLosses {
         port: Some(end.port.into()),
-        lost_unix_time_ns: end.losses.iter().map(at).collect(),
+        lost_times: end.losses.iter().map(at).collect(),
         entry: end.bar.map(Into::into),
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
+use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::watch_response::Content;
 use weft_api::v1::watch_service_server::WatchService;
@@ -103,7 +104,7 @@ fn marker(hub: &EventHub, after: u64, gap: bool) -> v1::WatchResponse {
     v1::WatchResponse {
         resume_token: token(hub.run, after),
         generation: hub.snapshot().generation,
-        unix_time_ns: unix_time_ns(),
+        time: Some(timestamp(unix_time_ns())),
         content: Some(Content::Marker(v1::Marker { gap })),
     }
 }
@@ -112,7 +113,7 @@ fn message(run: u64, event: &Arc<Stamped>) -> v1::WatchResponse {
     v1::WatchResponse {
         resume_token: token(run, event.sequence),
         generation: event.generation,
-        unix_time_ns: event.unix_time_ns,
+        time: Some(timestamp(event.unix_time_ns)),
         content: Some(event.content.clone()),
     }
 }

@@ -6,6 +6,7 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 use std::sync::Arc;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
+use weft_api::time::ns;
 use weft_api::v1::{self, watch_response::Content};
 
 use super::{Context, Tracer, number, text};
@@ -55,7 +56,7 @@ impl Sweeps {
 /// A sweep with its phases, from its report and the time at which it ended, nanoseconds since 1970.
 fn spans(sweep: &v1::Sweep, end: u64, cause: Option<Context>) -> Vec<Span> {
     let own = Context::root();
-    let start = end.saturating_sub(sweep.elapsed_ns);
+    let start = end.saturating_sub(ns(sweep.elapsed));
     let link = cause.map(|cause| Link {
         trace_id: cause.trace.to_vec(),
         span_id: cause.span.to_vec(),
@@ -84,8 +85,8 @@ fn spans(sweep: &v1::Sweep, end: u64, cause: Option<Context>) -> Vec<Span> {
         ..span(own, None, "sweep", (start, end))
     }];
     let mut at = start;
-    for (name, elapsed) in PHASES.into_iter().zip(&sweep.phase_ns) {
-        let until = at.saturating_add(*elapsed).min(end);
+    for (name, elapsed) in PHASES.into_iter().zip(&sweep.phase_elapsed) {
+        let until = at.saturating_add(ns(Some(*elapsed))).min(end);
         spans.push(span(own.child(), Some(own), name, (at, until)));
         at = until;
     }
@@ -108,13 +109,14 @@ fn span(own: Context, parent: Option<Context>, name: &str, (start, end): (u64, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weft_api::time::duration;
 
     #[test]
     fn phases_follow_each_other_within_their_sweep() {
         let sweep = v1::Sweep {
             number: 7,
-            elapsed_ns: 100,
-            phase_ns: vec![10, 20, 30, 60],
+            elapsed: Some(duration(100)),
+            phase_elapsed: [10, 20, 30, 60].map(duration).to_vec(),
             unfinished: vec!["a port".to_owned()],
             ..v1::Sweep::default()
         };

@@ -1,9 +1,14 @@
 //! The manager while it runs: `weft fm`.
 
 use serde_json::Value;
+use tonic::Code;
+use tonic_types::StatusExt;
+use weft_api::client::Client;
+use weft_api::time::{Duration, ns, unix_ns};
+use weft_api::v1;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, configure, text, wait_for};
+use crate::harness::{Daemon, PATIENCE, Start, configure, text, wait_for};
 use crate::watch::Watcher;
 
 fn json(text: &str) -> Value {
@@ -61,6 +66,47 @@ fn paused_sweeps_resume_by_a_command_or_by_themselves() {
     watcher.until("sweep_ended");
     assert!(!daemon.weft_ok(&["fabric", "show"]).contains("PAUSED"));
     daemon.weft_fails(2, &["fm", "pause", "--for", "25h"]);
+}
+
+#[tokio::test]
+async fn a_pause_has_a_length_that_makes_sense_and_tells_its_times() {
+    let daemon = Daemon::up("one-switch:2");
+    let client = Client::connect(&daemon.api, None).await.unwrap();
+    let mut manager = client.manager();
+    let of = |seconds, nanos| v1::PauseSweepsRequest {
+        duration: Some(Duration { seconds, nanos }),
+    };
+    let day = 24 * 3600;
+    let wrong = [
+        v1::PauseSweepsRequest { duration: None },
+        of(0, 0),
+        of(-1, 0),
+        of(0, -1),
+        of(day, 1),
+        of(i64::MAX, i32::MAX),
+    ];
+    for request in wrong {
+        let refused = manager.pause_sweeps(request).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{request:?}");
+        let fields = refused.get_details_bad_request().unwrap().field_violations;
+        assert_eq!(fields[0].field, "duration", "{request:?}");
+    }
+    let paused = manager.pause_sweeps(of(day, 0)).await.unwrap().into_inner();
+    let pause = paused.pause.unwrap();
+    let (since, until) = (unix_ns(pause.since_time), unix_ns(pause.until_time));
+    assert_eq!(until - since, day as u64 * 1_000_000_000);
+
+    let mut fabric = client.fabric();
+    let fabric = fabric.get_fabric(v1::GetFabricRequest {}).await;
+    let fabric = fabric.unwrap().into_inner();
+    assert_eq!(fabric.pause, Some(pause));
+    let seen = unix_ns(fabric.seen_time);
+    assert!(seen < since && since - seen < PATIENCE.as_nanos() as u64);
+    let sweep = fabric.last_sweep.unwrap();
+    let phases = sweep.phase_elapsed.iter().map(|time| ns(Some(*time)));
+    assert_eq!(phases.len(), 4);
+    let phases: u64 = phases.sum();
+    assert!(phases > 0 && phases <= ns(sweep.elapsed), "{sweep:?}");
 }
 
 #[test]

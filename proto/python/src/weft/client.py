@@ -326,7 +326,7 @@ class Client:
 def _add(snapshot: Snapshot, part: fabric_pb2.GetSnapshotResponse) -> None:
     kind = part.WhichOneof("part")
     if kind == "header":
-        snapshot.generation, snapshot.unix_time = part.header.generation, part.header.unix_time
+        snapshot.generation, snapshot.unix_time = part.header.generation, part.header.time.seconds
     elif kind == "node":
         snapshot.nodes.append(part.node)
     elif kind == "links":

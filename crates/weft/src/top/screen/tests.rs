@@ -4,6 +4,7 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use weft_api::time::{duration, timestamp_s};
 use weft_api::v1;
 use weft_fabric::text::is_hidden;
 
@@ -73,8 +74,8 @@ fn data() -> Data {
     Data {
         loads: v1::ListBusiestLinksResponse {
             image: 7,
-            unix_time: 988,
-            span_ns: 10_000_000_000,
+            time: Some(timestamp_s(988)),
+            span: Some(duration(10_000_000_000)),
             links: 40,
             busiest: links.collect(),
             ..v1::ListBusiestLinksResponse::default()

@@ -1,6 +1,7 @@
 //! The last reading itself.
 
 use serde_json::json;
+use weft_api::time::seconds;
 use weft_api::v1;
 
 use crate::top::data::Data;
@@ -15,7 +16,7 @@ pub(super) fn page(data: &Data) -> Page {
     };
     let facts = [
         ("Image", json!(loads.image)),
-        ("Covers seconds", json!(loads.span_ns as f64 / 1e9)),
+        ("Covers seconds", json!(seconds(loads.span))),
         ("Links", json!(loads.links)),
         ("Ports", json!(data.ports.len())),
         ("Ports read", json!(count(v1::CounterReading::Done))),
