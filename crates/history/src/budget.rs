@@ -15,6 +15,9 @@ fn share(table: Table) -> u64 {
     }
 }
 
+/// Share of the budget that states keep, in sixteenths.
+pub(crate) const STATES_SHARE: u64 = 2;
+
 /// Bytes of a table's segments and other closed files.
 pub(crate) fn closed_bytes(listed: &Listed) -> u64 {
     let segments = listed.segments.iter().map(|(.., len)| len);

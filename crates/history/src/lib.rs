@@ -1,9 +1,10 @@
-//! Counters and events of a fabric over time, in files on the management node.
+//! Counters, events and states of a fabric over time, in files on the management node.
 //!
 //! [`Recorder`] writes, one at a time in a directory; [`Reader`] reads beside it, without a word to it. What is recorded
 //! is first appended to a log of frames and synced; after ten minutes, or when the log is large, its rows become a
 //! *segment*: a Parquet file sorted by port and time. Segments of counters are rolled up to fewer rows, and the oldest
-//! are removed so that all files together stay within a budget of bytes.
+//! are removed so that all files together stay within a budget of bytes. States are in files of their own, of whole ones
+//! and changes.
 //!
 //! | module | contents |
 //! |---|---|
@@ -12,6 +13,7 @@
 //! | `segment` | Parquet files: their names, columns, writing and reading with checksums |
 //! | `rollup` | a longer segment with fewer rows from several |
 //! | `budget` | which files are removed first |
+//! | `states` | states: pieces of bytes of which this crate knows no more |
 //! | `gaps` | times of which nothing is known, and why |
 //! | `recorder`, `reader` | the two ends |
 
@@ -24,11 +26,13 @@ mod recorder;
 mod rollup;
 mod row;
 mod segment;
+mod states;
 mod tables;
 
 pub use error::HistoryError;
 pub use gaps::Gap;
-pub use reader::{EventFilter, Kept, KeptTable, POINTS_MAX, Reader, Sample};
-pub use recorder::{BUDGET_MIN, Recorder, Usage};
+pub use reader::{EventFilter, Kept, KeptStates, KeptTable, POINTS_MAX, Reader, Sample};
+pub use recorder::{BUDGET_MIN, Mark, Recorder, Usage};
 pub use row::{COUNTERS, EventRow, PortKey, PortRow, Totals};
+pub use states::{PastState, STATE_LASTS_MS, StateAnswer, StateHead, StateQuestion, StateRecord};
 pub use tables::{Resolution, Table};

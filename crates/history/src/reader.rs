@@ -9,6 +9,7 @@ use crate::gaps::{self, Gap};
 use crate::log::{ImageFrame, decode_events, frames};
 use crate::row::{EventRow, PortKey, Totals};
 use crate::segment::{Listed, SegmentName, SegmentReader, list};
+use crate::states::{StateAnswer, StateQuestion, newest_ms, oldest_ms, state, states_in};
 use crate::tables::{Resolution, Table};
 
 /// Most points of all ports in one answer.
@@ -61,11 +62,26 @@ pub struct KeptTable {
     pub newest_ms: Option<i64>,
 }
 
+/// What is kept of states.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptStates {
+    /// Bytes of their files.
+    pub bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Time of the oldest record, milliseconds since 1970.
+    pub oldest_ms: Option<i64>,
+    /// Time of the newest.
+    pub newest_ms: Option<i64>,
+}
+
 /// What is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Of each table.
     pub tables: Vec<KeptTable>,
+    /// Of states.
+    pub states: KeptStates,
     /// Bytes of all files.
     pub bytes: u64,
     /// Times of which nothing is known, in order of recording.
@@ -122,8 +138,32 @@ impl Reader {
                 newest_ms: times.iter().max().copied(),
             });
         }
-        kept.bytes += gaps_len;
+        let states = states_in(&self.root)?;
+        let others = states.others.iter();
+        kept.damaged += others.clone().filter(|(path, _)| is_damaged(path)).count() as u64;
+        kept.states = KeptStates {
+            bytes: states.files.iter().map(|file| file.len).sum::<u64>()
+                + others.map(|(_, len)| *len).sum::<u64>(),
+            files: (states.files.len() + states.others.len()) as u64,
+            oldest_ms: oldest_ms(&states.files),
+            newest_ms: newest_ms(&states.files),
+        };
+        kept.bytes += gaps_len + kept.states.bytes;
         Ok(kept)
+    }
+
+    /// The state of a time or of a sweep. Of times that were recorded twice, because the clock went back, the later
+    /// record counts. A state lasts until the next record, where that is at most [`STATE_LASTS_MS`](crate::STATE_LASTS_MS)
+    /// later and not the first one of another run. Damaged files are left out, each with a word to `warn`.
+    ///
+    /// # Errors
+    /// That files cannot be read.
+    pub fn state(
+        &self,
+        question: StateQuestion,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<StateAnswer, HistoryError> {
+        state(&self.root, question, warn)
     }
 
     /// Totals and rates of ports after `from_ms` and up to `to_ms`: the last reading of each step, or every reading

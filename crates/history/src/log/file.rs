@@ -51,7 +51,7 @@ impl LogFile {
         }
         log.clean()?;
         if found.good == 0 {
-            log.write(&MAGIC)?;
+            log.write([MAGIC.to_vec()])?;
             sync_dir(path)?;
         }
         bytes.truncate(found.good);
@@ -97,14 +97,23 @@ impl LogFile {
 
     /// Appends a frame; when that returns, it is on the disk. After a failure the log is as before.
     pub(crate) fn append(&mut self, payload: &[u8]) -> Result<(), HistoryError> {
-        if payload.len() > PAYLOAD_MAX {
-            let len = payload.len();
+        self.append_all(&[payload])
+    }
+
+    /// Appends several frames: all or none of them.
+    pub(crate) fn append_all<T: AsRef<[u8]>>(
+        &mut self,
+        payloads: &[T],
+    ) -> Result<(), HistoryError> {
+        let lens = payloads.iter().map(|payload| payload.as_ref().len());
+        if let Some(len) = lens.max().filter(|len| *len > PAYLOAD_MAX) {
             return Err(HistoryError::Input(format!(
                 "{len} bytes at once: at most {PAYLOAD_MAX}"
             )));
         }
         self.clean()?;
-        self.write(&encode(payload))
+        let frames = payloads.iter().map(|payload| encode(payload.as_ref()));
+        self.write(frames)
     }
 
     /// Bytes that a payload takes.
@@ -112,16 +121,23 @@ impl LogFile {
         (HEADER + payload.len()) as u64
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), HistoryError> {
+    fn write(&mut self, parts: impl IntoIterator<Item = Vec<u8>>) -> Result<(), HistoryError> {
         self.dirty = true;
-        let written = self.file.write_all_at(bytes, self.len);
-        let synced = written.and_then(|()| self.file.sync_data());
-        if let Err(error) = synced {
+        let mut end = self.len;
+        let mut written = parts.into_iter().try_for_each(|part| {
+            let begin = end;
+            end += part.len() as u64;
+            self.file.write_all_at(&part, begin)
+        });
+        if written.is_ok() {
+            written = self.file.sync_data();
+        }
+        if let Err(error) = written {
             // If that fails too, the next write cuts it.
             let _ = self.clean();
             return Err(HistoryError::io(&self.path)(error));
         }
-        self.len += bytes.len() as u64;
+        self.len = end;
         self.dirty = false;
         Ok(())
     }

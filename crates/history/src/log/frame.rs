@@ -81,6 +81,15 @@ pub(crate) fn frames(log: &[u8]) -> Frames {
     found
 }
 
+/// Length of the payload behind a header; none where this is not the header of a frame.
+pub(crate) fn payload_len(header: &[u8]) -> Option<usize> {
+    let (len, rest) = header.split_first_chunk::<4>()?;
+    let (crc, _) = rest.split_first_chunk()?;
+    let right = crc32c::crc32c(len) == u32::from_le_bytes(*crc);
+    let len = u32::from_le_bytes(*len) as usize;
+    (right && len <= PAYLOAD_MAX).then_some(len)
+}
+
 /// Length of the payload of the frame at the beginning.
 fn next(rest: &[u8]) -> Result<usize, End> {
     let number = |at: usize| {

@@ -16,5 +16,6 @@ mod varint;
 
 pub(crate) use events::{decode_events, encode_events};
 pub(crate) use file::LogFile;
-pub(crate) use frame::{HEADER, frames};
+pub(crate) use frame::{HEADER, MAGIC, frames, payload_len};
 pub(crate) use image::{Change, ImageFrame, encode_image};
+pub(crate) use varint::{put, take};

@@ -1,7 +1,7 @@
 //! Numbers of few bytes: seven bits each, the low ones first.
 
 /// Appends a number.
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -10,7 +10,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Takes a number; none where there is no complete one of 64 bits.
-pub(super) fn take(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..10 {
         let (byte, after) = rest.split_first()?;

@@ -15,6 +15,8 @@ use crate::tables::{Resolution, Table};
 pub struct Usage {
     /// Bytes of each table.
     pub tables: Vec<(Table, u64)>,
+    /// Bytes of states.
+    pub states: u64,
     /// Bytes of all files.
     pub bytes: u64,
     /// Time of the oldest row, milliseconds since 1970.

@@ -3,27 +3,32 @@
 //! | module | contents |
 //! |---|---|
 //! | `counters`, `events` | the open log of a table, and how it becomes a segment |
+//! | `states` | states, in files of their own |
 //! | `files` | all files, and room for more |
 
 mod counters;
 mod events;
 mod files;
 mod logs;
+mod states;
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::budget::STATES_SHARE;
 use crate::error::HistoryError;
 use crate::gaps::{Gap, Gaps};
 use crate::log::{LogFile, encode_events, encode_image};
 use crate::row::{EventRow, PortRow};
 use crate::segment::SegmentName;
+use crate::states::{Flags, StateHead, StateRecord, encode_mark};
 use crate::tables::{Resolution, Table};
 use counters::OpenCounters;
 use events::OpenEvents;
 pub use files::Usage;
 use files::{Files, make_dir};
+use states::States;
 
 /// Least budget, bytes.
 pub const BUDGET_MIN: u64 = 1 << 20;
@@ -37,6 +42,17 @@ const DAY_MS: i64 = 86_400_000;
 const LOG_MAX: u64 = 128 << 20;
 const EVENT_LOG_MAX: u64 = 4 << 20;
 
+/// Why it is said that a state is still so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Time has passed: at least each [`STATE_LASTS_MS`](crate::STATE_LASTS_MS).
+    Still,
+    /// A sweep has ended.
+    SweepEnded,
+    /// Nothing more is recorded: of the time after it nothing is known.
+    End,
+}
+
 /// Writes a history.
 #[derive(Debug)]
 pub struct Recorder {
@@ -44,6 +60,7 @@ pub struct Recorder {
     files: Files,
     counters: OpenCounters,
     events: OpenEvents,
+    states: States,
     gaps: Gaps,
     warnings: Vec<String>,
 }
@@ -67,11 +84,13 @@ impl Recorder {
         let mut files = Files::open(root, budget)?;
         let counters = OpenCounters::open(root, &mut files, &mut warnings)?;
         let events = OpenEvents::open(root, &mut files, &mut warnings)?;
+        let states = States::open(root, &mut warnings)?;
         let mut recorder = Self {
             root: root.to_owned(),
             files,
             counters,
             events,
+            states,
             gaps,
             warnings,
         };
@@ -136,6 +155,51 @@ impl Recorder {
         Ok(())
     }
 
+    /// Whether the next state, of this time, must be a whole one ([`StateRecord::whole`]).
+    pub fn needs_whole_state(&self, time_ms: i64) -> bool {
+        self.states.must_be_whole(time_ms)
+    }
+
+    /// Records a state; what has changed in it is since the last one that was recorded. When that returns, it is on the
+    /// disk.
+    ///
+    /// # Errors
+    /// Why it is not recorded; nothing of it is. Of the time up to the next one nothing is known then.
+    pub fn state(&mut self, record: StateRecord) -> Result<(), HistoryError> {
+        let recorded = self.try_state(record);
+        if recorded.is_err() {
+            self.states.lost();
+        }
+        recorded
+    }
+
+    fn try_state(&mut self, record: StateRecord) -> Result<(), HistoryError> {
+        let (time_ms, whole) = (record.head().time_ms, record.is_whole());
+        let payloads = self.states.payloads(record)?;
+        let needed = payloads.iter().map(|payload| LogFile::cost(payload)).sum();
+        // One that is larger than all of them may be would push everything else out.
+        let budget = self.files.budget / 16 * STATES_SHARE;
+        if needed > budget {
+            return Err(HistoryError::Budget { needed, budget });
+        }
+        self.make_room(needed)?;
+        self.states.append(time_ms, whole, &payloads)
+    }
+
+    /// Records that the last state is still so. After a state that could not be recorded that does nothing.
+    ///
+    /// # Errors
+    /// Why it is not recorded.
+    pub fn mark_state(&mut self, state: StateHead, why: Mark) -> Result<(), HistoryError> {
+        let flags = Flags {
+            sweep_ended: why == Mark::SweepEnded,
+            ends: why == Mark::End,
+            ..Flags::default()
+        };
+        self.make_room(LogFile::cost(&encode_mark(state, flags)))?;
+        self.states.mark(state, flags)
+    }
+
     /// Records a time of which nothing is known.
     ///
     /// # Errors
@@ -160,7 +224,12 @@ impl Recorder {
             ),
             (Table::Events, &self.events.log, self.events.first_ms),
         ];
-        self.files.usage(logs, self.gaps.len())
+        let mut usage = self.files.usage(logs, self.gaps.len());
+        usage.states = self.states.bytes();
+        usage.bytes += usage.states;
+        let oldest = [usage.oldest_ms, self.states.oldest_ms()];
+        usage.oldest_ms = oldest.into_iter().flatten().min();
+        usage
     }
 
     /// Makes segments of the open logs.
@@ -260,7 +329,8 @@ impl Recorder {
 
     /// Bytes that all files take.
     fn total(&self) -> u64 {
-        self.files.closed() + self.counters.log.len() + self.events.log.len() + self.gaps.len()
+        let logs = self.counters.log.len() + self.events.log.len() + self.gaps.len();
+        self.files.closed() + logs + self.states.bytes()
     }
 
     /// Bytes that may still be written.
@@ -273,8 +343,15 @@ impl Recorder {
         let budget = self.files.budget;
         let logs = self.counters.log.len() + self.events.log.len();
         while self.left() < bytes.saturating_mul(2) + logs + budget / 16 {
+            let states_above = self.states.closed_bytes() > budget / 16 * STATES_SHARE;
+            if states_above && self.states.remove_oldest()? {
+                continue;
+            }
             let Some((table, path)) = self.files.victim() else {
-                break;
+                match self.states.remove_oldest()? {
+                    true => continue,
+                    false => break,
+                }
             };
             match table {
                 Table::Counters(resolution) if self.is_not_rolled_up(resolution, &path) => {

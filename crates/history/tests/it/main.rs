@@ -5,4 +5,5 @@ mod damage;
 mod duckdb;
 mod model;
 mod readings;
+mod states;
 mod trouble;
