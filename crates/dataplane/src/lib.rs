@@ -18,6 +18,7 @@
 //! | [`forward`] | the path of a packet |
 //! | [`circles`] | data packets that circle |
 //! | [`bad_cables`] | cables that damage packets |
+//! | [`exchanged_cables`] | cables that someone plugs into each other's port |
 //! | [`optics`] | what modules of optical cables measure |
 //! | [`constants`] | measured or specified properties of components, each with its source |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
@@ -29,6 +30,7 @@ pub mod circles;
 pub mod constants;
 pub mod counters;
 pub mod device;
+pub mod exchanged_cables;
 pub mod fluid;
 pub mod forward;
 pub mod link;

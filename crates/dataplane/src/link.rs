@@ -38,7 +38,7 @@ impl Network {
     }
 
     /// Sets the registers for a port without a link.
-    fn set_down(&mut self, at: PortIndex, reason: LinkDownReason) {
+    pub(crate) fn set_down(&mut self, at: PortIndex, reason: LinkDownReason) {
         let cabled = self.peer(at).is_some() && !self.links[at.0 as usize].cut;
         let registers = &mut self.ports[at.0 as usize];
         powered_on::link_down(&mut registers.info, reason);
@@ -292,31 +292,49 @@ impl Network {
         for end in ends.into_iter().flatten() {
             self.links[end.0 as usize].lanes = lanes;
         }
+        self.lanes_changed(at);
+    }
+
+    /// The same of what a port sends alone: a link that is up continues with fewer lanes in this direction (`hfi1`,
+    /// `chip.c`, `apply_link_downgrade_policy`); both directions have as many when it comes up.
+    pub fn set_lanes_out(&mut self, at: PortIndex, lanes: u8) {
+        self.links[at.0 as usize].lanes = lanes;
+        self.lanes_changed(at);
+    }
+
+    fn lanes_changed(&mut self, at: PortIndex) {
         let Some(peer) = self.peer(at) else { return };
-        let active = self.port(at).info().link_width_downgrade_tx_active;
         if self.state(at) == PortState::DOWN {
-            self.train(at);
-        } else if active.lanes() > u32::from(lanes) {
-            self.narrow(at, peer);
+            return self.train(at);
+        }
+        for (from, to) in [(at, peer), (peer, at)] {
+            let active = self.port(from).info().link_width_downgrade_tx_active;
+            let working = self.links[from.0 as usize].lanes;
+            if active.lanes() > u32::from(working) && !self.narrow(from, to) {
+                self.take_down(at, LinkDownReason::WIDTH_POLICY);
+                return self.train(at);
+            }
         }
     }
 
-    fn narrow(&mut self, at: PortIndex, peer: PortIndex) {
+    /// Lets one direction of a link go on with the lanes that work; returns whether that is enabled.
+    fn narrow(&mut self, from: PortIndex, to: PortIndex) -> bool {
         let enabled = |end| self.port(end).info().link_width_downgrade_enabled.0;
-        let left = up_to(self.links[at.0 as usize].lanes) & enabled(at) & enabled(peer);
-        if left == 0 {
-            self.take_down(at, LinkDownReason::WIDTH_POLICY);
-            return self.train(at);
-        }
-        for end in [at, peer] {
-            let info = &mut self.ports[end.0 as usize].info;
-            info.link_width_downgrade_tx_active = LinkWidth(1 << left.ilog2());
-            info.link_width_downgrade_rx_active = LinkWidth(1 << left.ilog2());
+        let left = up_to(self.links[from.0 as usize].lanes) & enabled(from) & enabled(to);
+        let Some(widest) = left.checked_ilog2() else {
+            return false;
+        };
+        let width = LinkWidth(1 << widest);
+        let (sends, receives) = (from.0 as usize, to.0 as usize);
+        self.ports[sends].info.link_width_downgrade_tx_active = width;
+        self.ports[receives].info.link_width_downgrade_rx_active = width;
+        for end in [from, to] {
             let node = self.node_of(end);
             if self.switch(node).is_some() && !self.narrowed.contains(&node) {
                 self.narrowed.push(node);
             }
         }
+        true
     }
 
     /// Takes a node's power: its links go down, its registers are lost.

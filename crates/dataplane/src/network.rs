@@ -46,7 +46,7 @@ pub(crate) struct LinkEnd {
     pub(crate) cut: bool,
     /// The port refuses to leave Init.
     pub(crate) refuses_arm: bool,
-    /// Lanes of the cable that can carry something.
+    /// Lanes of the cable that can carry something out of this port.
     pub(crate) lanes: u8,
     /// What the port says about its link: 5 excellent to 1 bad.
     pub(crate) quality: u8,

@@ -6,6 +6,7 @@ use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::packet::Packet;
 
 use crate::claims::Claims;
+use crate::error_counts::ErrorCounts;
 use crate::module::Measured;
 use crate::traffic::{PatternError, TrafficJob};
 
@@ -69,6 +70,20 @@ pub enum Control {
         /// 1 to 4.
         lanes: u8,
     },
+    /// The same of what a port sends alone: its link is wider in the other direction.
+    LinkLanesOut {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// 1 to 4.
+        lanes: u8,
+    },
+    /// Exchanges the cables in two ports.
+    ExchangeCables {
+        /// The ports, each by its node.
+        ports: [(Guid, PortNum); 2],
+    },
     /// Lets the cable at a port damage data packets in both directions: the receiving port counts them as
     /// LocalLinkIntegrityErrors, and none is lost.
     CableErrors {
@@ -102,10 +117,8 @@ pub enum Control {
         node: Guid,
         /// The port.
         port: PortNum,
-        /// Transfers received with a wrong checksum (LocalLinkIntegrityErrors).
-        symbol_errors: u64,
-        /// Packets dropped before they were sent (XmitDiscards).
-        discards: u64,
+        /// How many.
+        errors: ErrorCounts,
     },
     /// Sets what a port says about its link while that is up (LinkQualityIndicator).
     LinkQuality {

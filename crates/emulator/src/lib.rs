@@ -15,6 +15,7 @@ mod carry;
 mod claims;
 pub mod control;
 mod emulator;
+mod error_counts;
 mod faults;
 pub mod host;
 pub mod io;
@@ -29,4 +30,5 @@ pub mod trap;
 
 pub use claims::Claims;
 pub use emulator::{AGENT_QUEUE_MAX, Emulator, JOBS_MAX, Losses, OUTPUTS_MAX, Options};
+pub use error_counts::ErrorCounts;
 pub use stats::Stats;

@@ -354,6 +354,27 @@ impl Topology {
         Ok(())
     }
 
+    /// Exchanges the cables in two ports: where the one led, the other leads; a port without a cable takes the other's.
+    pub fn exchange_cables(&mut self, a: PortRef, b: PortRef) {
+        let (of_a, of_b) = (self.peer(a), self.peer(b));
+        if of_a == Some(b) {
+            return;
+        }
+        for (end, peer) in [(a, of_b), (b, of_a)] {
+            self.lead(end, peer);
+            if let Some(peer) = peer {
+                self.lead(peer, Some(end));
+            }
+        }
+    }
+
+    fn lead(&mut self, end: PortRef, peer: Option<PortRef>) {
+        let node = self.node_mut(end.node);
+        if let Some(port) = node.and_then(|node| node.port_mut(end.port)) {
+            port.peer = peer;
+        }
+    }
+
     /// Pulls the cable at a port, both ends; returns whether there was one.
     pub fn disconnect(&mut self, at: PortRef) -> bool {
         let Some(other) = self.peer(at) else {

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum};
 use weft_interop::vendor_sm::{SmSettings, turn};
@@ -89,8 +90,11 @@ impl Lab {
         self.fabric.control(Control::CountErrors {
             node: edge,
             port: PortNum(5),
-            symbol_errors: 2_000,
-            discards: 300,
+            errors: ErrorCounts {
+                symbol_errors: 2_000,
+                discards: 300,
+                ..ErrorCounts::default()
+            },
         });
         self.fabric.control(Control::LinkDown {
             node: edge,

@@ -149,6 +149,36 @@ fn a_cable_keeps_its_width_and_both_ends_share_its_fate() {
 }
 
 #[test]
+fn exchanged_cables_lead_to_each_others_port_and_keep_their_faults() {
+    let mut network = network("one-switch:3,radix=8");
+    let (a, b) = (hosts(&network)[0], hosts(&network)[1]);
+    let [far_a, far_b] = [a, b].map(|at| network.peer(at).unwrap());
+    network.set_cable_lanes(a, 2);
+    network.set_cable_errors(a, 10);
+    network.exchange_cables(far_a, far_b);
+    let peers = [a, b].map(|at| network.peer(at));
+    assert_eq!(peers, [Some(far_b), Some(far_a)]);
+    let widths = [a, b, far_a, far_b].map(|at| network.port(at).info().link_width_active);
+    let (narrow, wide) = (LinkWidth::X2, LinkWidth::X4);
+    assert_eq!(widths, [narrow, wide, wide, narrow]);
+    let neighbours = [a, b].map(|at| network.port(at).info().neighbor_port_num);
+    assert_eq!(neighbours, [far_b, far_a].map(|at| network.number_of(at)));
+    assert_eq!(network.counter(a, Counter::LinkDowned), 1);
+    let at = |at| PortRef {
+        node: network.node_of(at),
+        port: network.number_of(at),
+    };
+    assert_eq!(network.topology().peer(at(a)), Some(at(far_b)));
+    assert_eq!(network.topology().peer(at(far_a)), Some(at(b)));
+    network.exchange_cables(far_a, far_b);
+    assert_eq!(network.peer(a), Some(far_a));
+    // A cable with both ends in question stays where it is.
+    let state = network.state_changes();
+    network.exchange_cables(a, far_a);
+    assert_eq!(network.state_changes(), state);
+}
+
+#[test]
 fn ends_without_a_common_width_do_not_come_up() {
     let mut network = network("one-switch:3,radix=8");
     let host = hosts(&network)[0];

@@ -5,17 +5,15 @@ use std::io::{Write, stdout};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weft_emulator::Claims;
 use weft_emulator::control::Controller;
 use weft_emulator::io::{Control, Faults};
-use weft_emulator::module::Measured;
 use weft_emulator::target::{Place, Target};
 use weft_emulator::traffic::{TrafficJob, TrafficPattern};
 use weft_fabric::text::for_terminal;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_transport::Address;
-use weft_wire::sm::AttributeId;
 
+use super::fields::{ClaimedFields, CountedFields, MeasuredFields, guid};
 use super::nanoseconds;
 
 const EXAMPLES: &str = "\
@@ -57,7 +55,22 @@ enum Change {
     /// Reduce the number of working lanes of the cable at a port
     ///
     /// VALUE is the number of lanes, 1 to 4; returning lanes are used when the link next comes up.
-    LinkLanes(PortAnd),
+    LinkLanes {
+        #[command(flatten)]
+        at: PortAnd,
+        /// Only of what this port sends: the other direction keeps its lanes until the link next comes up
+        #[arg(long)]
+        one_way: bool,
+    },
+    /// Exchange the cables in two ports, as someone plugs them into each other's place
+    ExchangeCables {
+        /// A port: edge1:3
+        #[arg(value_name = "PORT")]
+        a: String,
+        /// The other port: edge1:4
+        #[arg(value_name = "PORT")]
+        b: String,
+    },
     /// Let the cable at a port damage data packets: both its ports count LocalLinkIntegrityErrors
     ///
     /// VALUE is the number of damaged packets of a million, 0 to 1000000; 0 for a good cable.
@@ -68,12 +81,8 @@ enum Change {
     CountErrors {
         #[command(flatten)]
         port: Port,
-        /// Transfers received with a wrong checksum (LocalLinkIntegrityErrors)
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        symbol_errors: u64,
-        /// Packets dropped before they were sent (XmitDiscards)
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        discards: u64,
+        #[command(flatten)]
+        errors: CountedFields,
     },
     /// Set what a port says about its link (LinkQualityIndicator)
     ///
@@ -274,103 +283,13 @@ impl PortAnd {
     }
 }
 
-#[derive(Debug, Args)]
-struct MeasuredFields {
-    /// Degrees Celsius: -128 to 127
-    #[arg(long, value_name = "C", allow_negative_numbers = true)]
-    temperature: Option<f64>,
-    /// Supply voltage in volts: 0 to 6.5535
-    #[arg(long, value_name = "V")]
-    voltage: Option<f64>,
-    /// Power received in milliwatts: 0 to 6.5535
-    #[arg(long, value_name = "MW")]
-    rx_power: Option<f64>,
-    /// Current of the lasers in milliamperes: 0 to 131.07
-    #[arg(long, value_name = "MA")]
-    tx_bias: Option<f64>,
-    /// Power sent in milliwatts: 0 to 6.5535
-    #[arg(long, value_name = "MW")]
-    tx_power: Option<f64>,
-    /// Only of this lane: 1 to 4
-    #[arg(long, value_name = "LANE", value_parser = clap::value_parser!(u8).range(1..=4))]
-    lane: Option<u8>,
-}
-
-impl From<&MeasuredFields> for Measured {
-    fn from(fields: &MeasuredFields) -> Self {
-        Self {
-            temperature: fields.temperature,
-            voltage: fields.voltage,
-            receive_power: fields.rx_power,
-            bias: fields.tx_bias,
-            transmit_power: fields.tx_power,
-            lane: fields.lane,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-struct ClaimedFields {
-    /// NodeGUID: 0x0011750101000001
-    #[arg(long, value_name = "GUID", value_parser = guid)]
-    node_guid: Option<Guid>,
-    /// PortGUID
-    #[arg(long, value_name = "GUID", value_parser = guid)]
-    port_guid: Option<Guid>,
-    /// Largest packet, as in PortInfo: 1 is 256 bytes, 5 is 4096
-    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(0..=15))]
-    mtu: Option<u8>,
-    /// Data lanes
-    #[arg(long, value_name = "LANES", value_parser = clap::value_parser!(u8).range(0..=31))]
-    lanes: Option<u8>,
-    /// Packet formats by bit: 1 8B, 2 9B, 4 10B, 8 16B
-    #[arg(long, value_name = "BITS")]
-    packet_formats: Option<u16>,
-    /// Entries of a switch's forwarding table
-    #[arg(long, value_name = "ENTRIES")]
-    table_size: Option<u32>,
-    /// Attribute that the agent refuses to write: 0x1b is the multicast forwarding table
-    #[arg(long, value_name = "ID", value_parser = attribute)]
-    refuses: Option<AttributeId>,
-}
-
-impl From<&ClaimedFields> for Claims {
-    fn from(claim: &ClaimedFields) -> Self {
-        Self {
-            node_guid: claim.node_guid,
-            port_guid: claim.port_guid,
-            mtu: claim.mtu,
-            lanes: claim.lanes,
-            packet_formats: claim.packet_formats,
-            table_size: claim.table_size,
-            refuses: claim.refuses,
-        }
-    }
-}
-
-fn attribute(text: &str) -> Result<AttributeId, String> {
-    let digits = text.strip_prefix("0x");
-    let value = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
-    value
-        .map(AttributeId)
-        .ok_or("0x and up to 4 hexadecimal digits".to_owned())
-}
-
-fn guid(text: &str) -> Result<Guid, String> {
-    let digits = text.strip_prefix("0x");
-    let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    value
-        .map(Guid)
-        .ok_or("0x and up to 16 hexadecimal digits".to_owned())
-}
-
 impl Change {
     /// Name of the change, and what it is of; none of a query, or a change of the whole fabric.
     fn wanted(&self) -> Option<(&'static str, Wanted)> {
         Some(match self {
             Self::LinkDown(at) => ("cable cut", at.wanted()),
             Self::LinkUp(at) => ("cable repaired", at.wanted()),
-            Self::LinkLanes(at) => ("lanes set", at.wanted()),
+            Self::LinkLanes { at, .. } => ("lanes set", at.wanted()),
             Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
             Self::LinkErrors(at) => ("errors reported", at.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
@@ -388,7 +307,7 @@ impl Change {
             Self::TakeLid(at) => ("LID taken", at.wanted()),
             Self::UncheckFirmware(node) => ("firmware not checked", node.wanted()),
             Self::CheckFirmware(node) => ("firmware checked", node.wanted()),
-            Self::Faults { .. } | Self::Traffic(_) => return None,
+            Self::ExchangeCables { .. } | Self::Faults { .. } | Self::Traffic(_) => return None,
         })
     }
 
@@ -401,26 +320,23 @@ impl Change {
         Ok(match self {
             Self::LinkDown(_) => Control::LinkDown { node, port },
             Self::LinkUp(_) => Control::LinkUp { node, port },
-            Self::LinkLanes(at) => Control::LinkLanes {
-                node,
-                port,
-                lanes: small(at.value("lanes", 1..=4)?),
-            },
+            Self::LinkLanes { at, one_way } => {
+                let lanes = small(at.value("lanes", 1..=4)?);
+                match one_way {
+                    true => Control::LinkLanesOut { node, port, lanes },
+                    false => Control::LinkLanes { node, port, lanes },
+                }
+            }
             Self::CableErrors(at) => Control::CableErrors {
                 node,
                 port,
                 errors: at.value("damaged packets of a million", 0..=1_000_000)?,
             },
             Self::LinkErrors(_) => Control::LinkErrors { node, port },
-            Self::CountErrors {
-                symbol_errors,
-                discards,
-                ..
-            } => Control::CountErrors {
+            Self::CountErrors { errors, .. } => Control::CountErrors {
                 node,
                 port,
-                symbol_errors: *symbol_errors,
-                discards: *discards,
+                errors: errors.into(),
             },
             Self::LinkQuality(at) => Control::LinkQuality {
                 node,
@@ -454,7 +370,9 @@ impl Change {
             },
             Self::UncheckFirmware(_) => firmware(true),
             Self::CheckFirmware(_) => firmware(false),
-            Self::Faults { .. } | Self::Traffic(_) => return Err("not a change of a node".into()),
+            Self::ExchangeCables { .. } | Self::Faults { .. } | Self::Traffic(_) => {
+                return Err("not a change of a node".into());
+            }
         })
     }
 
@@ -498,6 +416,9 @@ impl Change {
 
 pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     let controller = Controller::Socket(ctl.connect);
+    if let Change::ExchangeCables { a, b } = &ctl.change {
+        return exchange_cables(&controller, [a, b], ctl.json).await;
+    }
     let Some((done, wanted)) = ctl.change.wanted() else {
         return match ctl.change.of_all()? {
             Some((control, said)) => {
@@ -532,6 +453,39 @@ pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
             &json!({ "done": done, "at": places }),
         )?),
         false => Ok(()),
+    }
+}
+
+async fn exchange_cables(
+    controller: &Controller,
+    ports: [&String; 2],
+    json: bool,
+) -> Result<(), Box<dyn Error>> {
+    let mut places = Vec::new();
+    for text in ports {
+        let wanted = Target {
+            text: text.clone(),
+            ports: true,
+            seed: 0,
+        };
+        let found = controller.places(wanted).await?;
+        let [place] = &found[..] else {
+            return Err(format!("'{text}' names several ports; name one, such as edge1:3").into());
+        };
+        places.push(place.clone());
+    }
+    let [a, b] = &places[..] else { return Ok(()) };
+    let end = |place: &Place| (Guid(place.guid), PortNum(place.port.unwrap_or_default()));
+    let ports = [end(a), end(b)];
+    controller
+        .control(Control::ExchangeCables { ports })
+        .await?;
+    let done = "cables exchanged";
+    match json {
+        true => print(&serde_json::to_string_pretty(
+            &json!({ "done": done, "at": places }),
+        )?),
+        false => print(&format!("{done}: {} and {}", described(a), described(b))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line.
 
 pub(crate) mod ctl;
+mod fields;
 pub(crate) mod run;
 
 use clap::{Args, Parser, Subcommand};

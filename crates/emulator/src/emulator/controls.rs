@@ -3,7 +3,6 @@
 use weft_dataplane::PortIndex;
 use weft_dataplane::bad_cables::ERRORS_PER;
 use weft_dataplane::constants::QUALITY_EXCELLENT;
-use weft_dataplane::counters::Counter;
 use weft_fabric::{Guid, PortNum, hfi_port_guid};
 
 use super::Emulator;
@@ -28,7 +27,17 @@ impl Emulator {
             }
             Control::LinkLanes { node, port, lanes } => {
                 let at = self.cable(node, port)?;
-                self.set_lanes(at, lanes)?;
+                let lanes = checked_lanes(lanes)?;
+                self.network.set_cable_lanes(at, lanes);
+            }
+            Control::LinkLanesOut { node, port, lanes } => {
+                let at = self.cable(node, port)?;
+                let lanes = checked_lanes(lanes)?;
+                self.network.set_lanes_out(at, lanes);
+            }
+            Control::ExchangeCables { ports: [a, b] } => {
+                let (a, b) = (self.cable(a.0, a.1)?, self.cable(b.0, b.1)?);
+                self.network.exchange_cables(a, b);
             }
             Control::CableErrors { node, port, errors } => {
                 let at = self.cable(node, port)?;
@@ -44,16 +53,11 @@ impl Emulator {
                 self.agent(id).announcement(News::Errors).trap.port = port;
                 self.announce(id, News::Errors);
             }
-            Control::CountErrors {
-                node,
-                port,
-                symbol_errors,
-                discards,
-            } => {
+            Control::CountErrors { node, port, errors } => {
                 let at = self.cable(node, port)?;
-                let network = &mut self.network;
-                network.count(at, Counter::LocalLinkIntegrityErrors, symbol_errors);
-                network.count(at, Counter::XmitDiscards, discards);
+                for (counter, count) in errors.by_counter() {
+                    self.network.count(at, counter, count);
+                }
             }
             Control::LinkQuality {
                 node,
@@ -151,18 +155,6 @@ impl Emulator {
         self.power_on(new)
     }
 
-    fn set_lanes(&mut self, at: PortIndex, lanes: u8) -> Result<(), ControlError> {
-        if !(1..=LANES_MAX).contains(&lanes) {
-            return Err(ControlError::Range {
-                what: "lanes",
-                value: f64::from(lanes),
-                allowed: "1 to 4",
-            });
-        }
-        self.network.set_cable_lanes(at, lanes);
-        Ok(())
-    }
-
     fn set_quality(&mut self, at: PortIndex, quality: u8) -> Result<(), ControlError> {
         if !(1..=QUALITY_EXCELLENT).contains(&quality) {
             return Err(ControlError::Range {
@@ -198,5 +190,16 @@ impl Emulator {
         let device = self.network.device_at(self.node(guid)?);
         let at = device.port(port).filter(|at| self.network.has_cable(*at));
         at.ok_or(ControlError::NoCable { node: guid, port })
+    }
+}
+
+fn checked_lanes(lanes: u8) -> Result<u8, ControlError> {
+    match (1..=LANES_MAX).contains(&lanes) {
+        true => Ok(lanes),
+        false => Err(ControlError::Range {
+            what: "lanes",
+            value: f64::from(lanes),
+            allowed: "1 to 4",
+        }),
     }
 }

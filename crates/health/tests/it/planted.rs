@@ -1,7 +1,7 @@
 //! Planted faults: each is found once, named right, and nothing else is told; and nothing is left once it is mended.
 
-use weft_emulator::Claims;
 use weft_emulator::io::Control;
+use weft_emulator::{Claims, ErrorCounts};
 use weft_fabric::import::import_fabric;
 use weft_fabric::powered_on::restart;
 use weft_fabric::{FabricSpec, Guid, NodeId, PortNum, Topology};
@@ -13,7 +13,7 @@ use weft_peers::public_file;
 use crate::lab::{Lab, ends, kinds};
 
 /// A real fabric: 400 switches, 2,328 hosts.
-const REAL: &str = "hdr-400sw-2328hca.ibnetdiscover";
+pub(crate) const REAL: &str = "hdr-400sw-2328hca.ibnetdiscover";
 
 fn fabric(spec: &str) -> Topology {
     spec.parse::<FabricSpec>().unwrap().generate().unwrap()
@@ -248,8 +248,10 @@ fn errors_and_quality_are_found_and_their_trend_is_told() {
     let count = |symbol_errors| Control::CountErrors {
         node,
         port,
-        symbol_errors,
-        discards: 0,
+        errors: ErrorCounts {
+            symbol_errors,
+            ..ErrorCounts::default()
+        },
     };
     // A cable of four lanes may have 368 in an hour.
     lab.control(count(300));

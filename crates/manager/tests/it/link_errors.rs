@@ -9,6 +9,7 @@ use crate::flapping::{End, init_reason, unused};
 use crate::pm_common::Watched;
 use crate::quarantine::{guid, listed, peer, routes_over};
 use weft_config::link_rules::{Action, Hosts, LinkRules};
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::PortNum;
 use weft_manager::link_errors::{ErrorMeter, ErrorRule, LinkExcess};
@@ -304,8 +305,11 @@ fn what_devices_count_is_measured() {
     let errors = |(node, port): End, symbol_errors, discards| Control::CountErrors {
         node,
         port,
-        symbol_errors,
-        discards,
+        errors: ErrorCounts {
+            symbol_errors,
+            discards,
+            ..ErrorCounts::default()
+        },
     };
     assert_eq!(meter.take(&watched.sweep()), []);
     watched.control(errors(near, 700, 0));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum};
 use weft_manager::pm::settings::ClearSettings;
@@ -67,8 +68,11 @@ impl Lab {
         self.watched.control(Control::CountErrors {
             node,
             port,
-            symbol_errors,
-            discards,
+            errors: ErrorCounts {
+                symbol_errors,
+                discards,
+                ..ErrorCounts::default()
+            },
         });
     }
 

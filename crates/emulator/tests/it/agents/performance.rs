@@ -1,5 +1,6 @@
 //! The performance agent.
 
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::{Lid, PKey, PortNum};
 use weft_wire::Layout;
@@ -287,14 +288,19 @@ fn errors_and_quality_that_are_planted_are_read() {
     let mut player = player();
     let node = player.node_info(&[1]).node_guid;
     let port = PortNum(2);
-    let errors = |symbol_errors, discards| Control::CountErrors {
-        node,
-        port,
-        symbol_errors,
-        discards,
-    };
-    player.control(errors(700, 3));
-    player.control(errors(50, 0));
+    let errors = |errors| Control::CountErrors { node, port, errors };
+    player.control(errors(ErrorCounts {
+        symbol_errors: 700,
+        discards: 3,
+        receive_errors: 4,
+        uncorrectable: 3,
+        buffer_overruns: 2,
+        fm_config: 1,
+    }));
+    player.control(errors(ErrorCounts {
+        symbol_errors: 50,
+        ..ErrorCounts::default()
+    }));
     player.control(Control::LinkQuality {
         node,
         port,
@@ -303,6 +309,10 @@ fn errors_and_quality_that_are_planted_are_read() {
     let (status, _) = port_status(&mut player, SWITCH, 2);
     assert_eq!(status.local_link_integrity_errors, 750);
     assert_eq!(status.port_xmit_discards, 3);
+    let received = (status.port_rcv_errors, status.uncorrectable_errors);
+    assert_eq!(received, (4, 3));
+    let others = (status.excessive_buffer_overruns, status.fm_config_errors);
+    assert_eq!(others, (2, 1));
     assert_eq!(status.link_quality_indicator, 2);
     let (other, _) = port_status(&mut player, SWITCH, 3);
     assert_eq!(other.local_link_integrity_errors, 0);

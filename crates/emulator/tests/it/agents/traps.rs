@@ -177,6 +177,30 @@ fn a_host_tells_when_a_subnet_manager_starts_there() {
     assert_eq!(arrived[0].mad, mad);
 }
 
+/// Lanes that are lost in one direction leave the other as it is, until the link comes up anew.
+#[test]
+fn one_direction_loses_lanes_alone() {
+    let (mut player, node) = player();
+    let port = PortNum(3);
+    let lanes = 2;
+    player.control(Control::LinkLanesOut { node, port, lanes });
+    let told = player.drain();
+    assert!(matches!(
+        notice(&told[0]).1.trap(),
+        Some(Trap::LinkWidth(_))
+    ));
+    let info = player.port_info_register(node, port);
+    let both = [
+        info.link_width_downgrade_tx_active,
+        info.link_width_downgrade_rx_active,
+    ];
+    assert_eq!(both.map(|width| width.lanes()), [2, 4]);
+    player.control(Control::LinkDown { node, port });
+    player.control(Control::LinkUp { node, port });
+    let info = player.port_info_register(node, port);
+    assert_eq!(info.link_width_active.lanes(), 2, "both alike");
+}
+
 /// A link that loses lanes continues with the rest if that is enabled, and its ends report it; otherwise it goes
 /// down, and comes up again with the remaining lanes.
 #[test]
