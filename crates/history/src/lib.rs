@@ -8,6 +8,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `audit` | every change that was asked for, in a chain of hashes |
 //! | `row` | what is recorded |
 //! | `log` | frames of the open log, an image in one, and what is done about damage |
 //! | `segment` | Parquet files: their names, columns, writing and reading with checksums |
@@ -17,6 +18,7 @@
 //! | `gaps` | times of which nothing is known, and why |
 //! | `recorder`, `reader` | the two ends |
 
+pub mod audit;
 mod budget;
 mod error;
 mod gaps;

@@ -1,5 +1,6 @@
 //! What is recorded is read again, whatever happens between.
 
+mod audit;
 mod budget;
 mod damage;
 mod duckdb;
