@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -25,6 +25,7 @@ const FILES: [&str; 19] = [
     "v1/operation",
     "v1/picture",
     "v1/history",
+    "v1/audit",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

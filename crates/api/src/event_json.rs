@@ -29,12 +29,17 @@ pub fn event_json(content: &Content) -> Option<(String, Value)> {
         ..v1::WatchResponse::default()
     };
     let message = DynamicMessage::decode(descriptor()?, &message.encode_to_vec()[..]).ok()?;
-    let options = SerializeOptions::new().use_proto_field_name(true);
-    let value = message.serialize_with_options(serde_json::value::Serializer, &options);
-    let Value::Object(fields) = value.ok()? else {
+    let Value::Object(fields) = as_json(&message)? else {
         return None;
     };
     fields.into_iter().next()
+}
+
+/// A message as JSON, with the names of fields as they are in the API.
+pub(crate) fn as_json(message: &DynamicMessage) -> Option<Value> {
+    let options = SerializeOptions::new().use_proto_field_name(true);
+    let value = message.serialize_with_options(serde_json::value::Serializer, &options);
+    value.ok()
 }
 
 /// An event of the past as it was sent to watchers; without content where this version does not know it. Fields that it

@@ -4,6 +4,7 @@
 //! No other crate depends on prost, but for tests. Messages are in [`v1`]; [`client::Client`] calls a daemon and
 //! gives values of the other crates back.
 
+mod calls;
 pub mod client;
 mod convert;
 mod event_json;
@@ -11,6 +12,7 @@ mod kinds;
 pub mod snapshot;
 pub mod time;
 
+pub use calls::{ChangingCall, Said};
 pub use convert::{
     WantedCounters, count_of, counter_name, counter_named, disabled_port, drain_message, drain_of,
     has_errors, point_of, port_action, port_action_done, port_id, port_message, rate_of, rule_name,

@@ -15,6 +15,7 @@ use crate::MAX_MESSAGE_LEN;
 use crate::emulator_v1::emulator_service_client::EmulatorServiceClient;
 use crate::snapshot::{Assembler, SnapshotError};
 use crate::v1;
+use crate::v1::audit_service_client::AuditServiceClient;
 use crate::v1::cable_service_client::CableServiceClient;
 use crate::v1::config_service_client::ConfigServiceClient;
 use crate::v1::counter_service_client::CounterServiceClient;
@@ -235,6 +236,11 @@ impl Client {
     /// The service for counters and events of the past.
     pub fn history(&self) -> HistoryServiceClient<Calls> {
         HistoryServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for the record of changes.
+    pub fn audit(&self) -> AuditServiceClient<Calls> {
+        AuditServiceClient::new(self.calls())
     }
 
     /// The service for sweeps.

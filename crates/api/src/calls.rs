@@ -1,0 +1,210 @@
+//! Calls by their names: which of them change something, and what their messages say to whoever records them.
+
+use std::sync::OnceLock;
+
+use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor, Value};
+use prost_types::method_options::IdempotencyLevel;
+use serde_json::json;
+
+use crate::{DESCRIPTORS, event_json::as_json};
+
+/// Longest text that is told as it is, bytes.
+const TEXT_MAX: usize = 1_000;
+/// Fields whose text may hold keys.
+const SECRET: [&str; 1] = ["config"];
+
+fn pool() -> Option<&'static DescriptorPool> {
+    static FOUND: OnceLock<Option<DescriptorPool>> = OnceLock::new();
+    let pool = FOUND.get_or_init(|| DescriptorPool::decode(DESCRIPTORS).ok());
+    pool.as_ref()
+}
+
+/// A call that may change something: one that `proto/weft` does not mark `NO_SIDE_EFFECTS`.
+#[derive(Debug, Clone)]
+pub struct ChangingCall {
+    method: MethodDescriptor,
+}
+
+/// What a message says to whoever records it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// Who asks, as he says.
+    pub author: String,
+    /// Why.
+    pub reason: String,
+    /// The plan that it is about; 0 for none.
+    pub plan: u64,
+    /// All of it as JSON with the names of fields as they are in the API. Texts that may hold keys, and long ones, are
+    /// replaced by `{"sha256": …, "bytes": …}`.
+    pub json: serde_json::Value,
+}
+
+impl ChangingCall {
+    /// The call of this path, `/weft.v1.PortService/SetPortState`; none where it is not of Weft or only reads.
+    pub fn of(path: &str) -> Option<Self> {
+        let (service, name) = path.strip_prefix('/')?.split_once('/')?;
+        let service = pool()?.get_service_by_name(service)?;
+        let method = service.methods().find(|method| method.name() == name)?;
+        let level = method.method_descriptor_proto().options.as_ref();
+        let level = level.map(prost_types::MethodOptions::idempotency_level);
+        (level != Some(IdempotencyLevel::NoSideEffects)).then_some(Self { method })
+    }
+
+    /// What a request says. `digest` makes the digest of a text, hexadecimal.
+    pub fn request(&self, message: &[u8], digest: &dyn Fn(&[u8]) -> String) -> Option<Said> {
+        let message = DynamicMessage::decode(self.method.input(), message).ok()?;
+        let label = message.get_field_by_name("label");
+        let label = label.as_deref().and_then(Value::as_message);
+        let text =
+            |name| text(&message, name).or_else(|| label.and_then(|one| self::text(one, name)));
+        let mut json = as_json(&message)?;
+        shorten("", &mut json, digest);
+        Some(Said {
+            author: text("author").unwrap_or_default(),
+            reason: text("reason").unwrap_or_default(),
+            plan: plan(&message),
+            json,
+        })
+    }
+
+    /// The plan that an answer names; 0 for none.
+    pub fn plan_of_answer(&self, message: &[u8]) -> u64 {
+        let message = DynamicMessage::decode(self.method.output(), message);
+        message.map_or(0, |message| plan(&message))
+    }
+}
+
+fn text(message: &DynamicMessage, name: &str) -> Option<String> {
+    let field = message.get_field_by_name(name)?;
+    let text = field.as_str()?.to_owned();
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn plan(message: &DynamicMessage) -> u64 {
+    let named = ["plan_id", "expected_plan_id"].iter();
+    let mut named = named.filter_map(|name| message.get_field_by_name(name)?.as_u64());
+    named.next().unwrap_or(0)
+}
+
+fn shorten(name: &str, value: &mut serde_json::Value, digest: &dyn Fn(&[u8]) -> String) {
+    match value {
+        serde_json::Value::String(text) if SECRET.contains(&name) || text.len() > TEXT_MAX => {
+            *value = json!({ "sha256": digest(text.as_bytes()), "bytes": text.len() });
+        }
+        serde_json::Value::Array(values) => {
+            for value in values {
+                shorten(name, value, digest);
+            }
+        }
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                shorten(name, value, digest);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::v1;
+
+    fn digest(text: &[u8]) -> String {
+        format!("digest of {}", text.len())
+    }
+
+    #[test]
+    fn calls_that_only_read_are_not_recorded() {
+        for (path, expected) in [
+            ("/weft.v1.PortService/SetPortState", true),
+            ("/weft.v1.RouteService/ApplyRoutePlan", true),
+            ("/weft.emulator.v1.EmulatorService/StartTraffic", true),
+            ("/weft.v1.PortService/ListQuarantine", false),
+            ("/weft.v1.WatchService/Watch", false),
+            ("/weft.v1.PortService/Nothing", false),
+            ("/grpc.health.v1.Health/Check", false),
+            ("weft.v1.PortService/SetPortState", false),
+            ("/", false),
+        ] {
+            assert_eq!(ChangingCall::of(path).is_some(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn calls_named_as_reading_are_marked() {
+        let reads = [
+            "Get", "List", "Watch", "Check", "Validate", "Verify", "Export", "Draw", "Dump",
+        ];
+        let pool = pool().expect("descriptors");
+        let methods = pool.services().flatten_methods();
+        assert!(methods.len() > 60, "{}", methods.len());
+        for name in methods {
+            let (_, method) = name.rsplit_once('/').expect("a path");
+            let is_reading = reads.iter().any(|verb| method.starts_with(verb));
+            let also = ["CompareTopology", "PlanVirtualFabrics", "WaitOperation"].contains(&method);
+            let changes = ChangingCall::of(&name).is_some();
+            assert_eq!(changes, !is_reading && !also, "{name}");
+        }
+    }
+
+    trait Flatten {
+        fn flatten_methods(self) -> Vec<String>;
+    }
+
+    impl<T: Iterator<Item = prost_reflect::ServiceDescriptor>> Flatten for T {
+        fn flatten_methods(self) -> Vec<String> {
+            let path = |method: MethodDescriptor| {
+                format!("/{}/{}", method.parent_service().full_name(), method.name())
+            };
+            self.flat_map(|service| service.methods().map(path).collect::<Vec<_>>())
+                .collect()
+        }
+    }
+
+    #[test]
+    fn a_request_tells_who_and_why_but_no_configuration() {
+        let call = ChangingCall::of("/weft.v1.RouteService/PlanRoutes").expect("a call");
+        let request = v1::PlanRoutesRequest {
+            change: Some(v1::plan_routes_request::Change::Config(
+                "<MKey>5</MKey>".to_owned(),
+            )),
+            label: Some(v1::OperationLabel {
+                author: "alice".to_owned(),
+                reason: "r".repeat(2_000),
+                ..v1::OperationLabel::default()
+            }),
+        };
+        let said = call
+            .request(&request.encode_to_vec(), &digest)
+            .expect("it is one");
+        assert_eq!(said.author, "alice");
+        assert_eq!(
+            said.json["config"],
+            json!({ "sha256": "digest of 14", "bytes": 14 })
+        );
+        assert_eq!(said.json["label"]["reason"]["bytes"], json!(2_000));
+        assert!(!said.json.to_string().contains("MKey"));
+        assert_eq!(call.request(&[0xff], &digest), None);
+    }
+
+    #[test]
+    fn plans_are_found_in_requests_and_answers() {
+        let call = ChangingCall::of("/weft.v1.RouteService/ApplyRoutePlan").expect("a call");
+        let request = v1::ApplyRoutePlanRequest {
+            plan_id: 7,
+            ..v1::ApplyRoutePlanRequest::default()
+        };
+        let said = call.request(&request.encode_to_vec(), &digest);
+        assert_eq!(said.map(|said| said.plan), Some(7));
+        let call = ChangingCall::of("/weft.v1.RouteService/PlanRoutes").expect("a call");
+        let answer = v1::PlanRoutesResponse {
+            plan_id: Some(9),
+            ..v1::PlanRoutesResponse::default()
+        };
+        assert_eq!(call.plan_of_answer(&answer.encode_to_vec()), 9);
+        assert_eq!(call.plan_of_answer(&[0xff]), 0);
+    }
+}
