@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit;
 mod counters;
 mod emulator;
 mod fm;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
+pub(crate) use audit::{AuditCommand, AuditList, AuditVerify};
 use counters::COUNTERS;
 pub(crate) use counters::{Counters, PortShow};
 pub(crate) use emulator::{Emulator, Traffic, TrafficStart};
@@ -194,6 +196,9 @@ pub(crate) enum Command {
     /// Print events of the past.
     #[command(after_help = LOG)]
     Log(PastLog),
+    /// List changes that were asked for, with who and why, and check that record.
+    #[command(subcommand, after_help = LOG)]
+    Audit(AuditCommand),
     /// Show what is kept of the past: counters and events, from when to when.
     History(ShowHistory),
     /// Show the busiest links, updated with every reading of the counters.

@@ -3,6 +3,7 @@
 
 mod args;
 mod asked;
+mod audit;
 mod baseline;
 mod check;
 mod config;
@@ -90,6 +91,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(&args.daemon, command).await,
+        Command::Audit(command) => audit::run(&args.daemon, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,
         Command::Counters(command) if command.is_past() => {
             past::counters(&args.daemon, command).await

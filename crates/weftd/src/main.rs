@@ -3,6 +3,7 @@
 
 mod args;
 mod attachment;
+mod audit;
 mod baselines;
 mod config;
 mod control;

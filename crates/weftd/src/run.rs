@@ -11,6 +11,7 @@ use tracing::info;
 use weft_manager::Manager;
 
 use crate::args::Args;
+use crate::audit::Audit;
 use crate::baselines::Baselines;
 use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
@@ -51,6 +52,7 @@ enum Ended {
 struct Running {
     hub: Arc<EventHub>,
     control: Control,
+    audit: Audit,
     stop: watch::Sender<bool>,
     parts: Supervisor,
 }
@@ -122,6 +124,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     });
 
     let keeping = keep_registrations(&mut parts, store.as_ref());
+    let audit_dir = store.as_ref().map(store::Store::audit);
     let note = store.as_ref().map(store::Store::note);
     let totals = store.as_ref().map(store::Store::counters);
     let baselines = Baselines::new(store.as_ref().map(store::Store::baselines));
@@ -130,6 +133,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let saved = keep_state(&mut parts, store, latest);
     let tracer = trace(&mut parts, args, &hub, &stopping);
     let history = history.map(|place| Arc::new(History::new(place)));
+    let audit = Audit::new(audit_dir, hub.clone());
     let metrics = Arc::new(Metrics::new(
         hub.clone(),
         port_metrics.clone(),
@@ -169,6 +173,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         tracer,
         history: history.clone(),
         history_readers: HistoryReaders::default(),
+        audit: audit.clone(),
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -239,6 +244,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     Ok(Running {
         hub,
         control,
+        audit,
         stop,
         parts,
     })
@@ -271,6 +277,7 @@ fn serve_opafmcmd(parts: &mut Supervisor, place: Place, services: &Services) {
         control: services.control.clone(),
         engine: services.engine.clone(),
         connected_to: services.connected_to.clone(),
+        audit: services.audit.clone(),
         instance: place.instance,
     };
     let serving = opafmcmd::serve(dir, commands);
@@ -341,7 +348,7 @@ impl Running {
                 _ = signals.interrupt.recv() => return Ended::Asked,
                 _ = signals.hangup.recv() => {
                     notify::reloading();
-                    reload_and_tell(&self.control, &self.hub).await;
+                    reload_and_tell(&self.control, &self.hub, &self.audit).await;
                     notify(&[NotifyState::Ready]);
                 }
                 () = self.hub.first_sweep(), if !up => {

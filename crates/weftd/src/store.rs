@@ -110,6 +110,11 @@ impl Store {
         self.beside("seen")
     }
 
+    /// Path of the directory of the record of changes.
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.beside("audit")
+    }
+
     /// Path of the directory of baselines.
     pub(crate) fn baselines(&self) -> PathBuf {
         self.beside("baselines")

@@ -8,7 +8,7 @@ use weft_api::time::{duration_ms, seconds, timestamp_ms, unix_ms};
 use weft_api::{count_of, counter_name, rate_of, v1};
 use weft_wire::pm::Counter;
 
-use super::{Span, warn};
+use super::{Span, USUAL_MS, warn};
 use crate::args::{Counters, Daemon};
 use crate::connect::{Effort, Session, connect};
 use crate::counters::{amount, bytes};
@@ -34,7 +34,7 @@ struct Port {
 }
 
 pub(crate) async fn run(daemon: &Daemon, args: &Counters) -> Result<ExitCode, CliError> {
-    let span = Span::new(args.from.as_deref(), args.to.as_deref())?;
+    let span = Span::new(args.from.as_deref(), args.to.as_deref(), USUAL_MS)?;
     let step_ms = match args.step {
         Some(step) => step.as_millis() as i64,
         None => usual_step(span),

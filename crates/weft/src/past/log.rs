@@ -7,7 +7,7 @@ use tokio_stream::StreamExt;
 use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 
-use super::{Span, warn};
+use super::{Span, USUAL_MS, warn};
 use crate::args::{Daemon, PastLog};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ use crate::time::utc_of;
 use crate::watch;
 
 pub(crate) async fn run(daemon: &Daemon, args: &PastLog) -> Result<ExitCode, CliError> {
-    let span = Span::new(args.from.as_deref(), args.to.as_deref())?;
+    let span = Span::new(args.from.as_deref(), args.to.as_deref(), USUAL_MS)?;
     let session = connect(daemon).await?;
     let mut service = session.services(Effort::Work).history();
     let events = service.list_past_events(v1::ListPastEventsRequest {

@@ -23,19 +23,24 @@ const USUAL_MS: i64 = 3_600_000;
 
 /// A time span, milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
-struct Span {
-    from_ms: i64,
-    to_ms: i64,
+pub(crate) struct Span {
+    pub(crate) from_ms: i64,
+    pub(crate) to_ms: i64,
 }
 
 impl Span {
-    fn new(from: Option<&str>, to: Option<&str>) -> Result<Self, CliError> {
+    /// From two times as people write them; without the first, it begins `usual_ms` before its end.
+    pub(crate) fn new(
+        from: Option<&str>,
+        to: Option<&str>,
+        usual_ms: i64,
+    ) -> Result<Self, CliError> {
         let now = now_ms();
         let read = |option: &str, text: &str| {
             parse(text, now).map_err(|why| CliError::Usage(format!("{option}: {why}")))
         };
         let to_ms = to.map_or(Ok(now), |to| read("--to", to))?;
-        let from_ms = from.map_or(Ok(to_ms - USUAL_MS), |from| read("--from", from))?;
+        let from_ms = from.map_or(Ok(to_ms - usual_ms), |from| read("--from", from))?;
         match from_ms < to_ms {
             true => Ok(Self { from_ms, to_ms }),
             false => Err(CliError::Usage(format!(
@@ -47,7 +52,7 @@ impl Span {
     }
 
     /// Both ends in words, with the time zone.
-    fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let Self { from_ms, to_ms } = self;
         format!("{} to {} ({})", local(from_ms), local(to_ms), zone(to_ms))
     }

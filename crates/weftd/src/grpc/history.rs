@@ -40,6 +40,14 @@ impl Default for HistoryReaders {
     }
 }
 
+impl HistoryReaders {
+    /// Waits until one more may read.
+    pub(super) async fn enter(&self) -> Result<OwnedSemaphorePermit, Status> {
+        let permit = Arc::clone(&self.0).acquire_owned().await;
+        permit.map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
 type Stream<T> = ReceiverStream<Result<T, Status>>;
 
 #[tonic::async_trait]
@@ -112,9 +120,7 @@ impl Services {
                 "weftd keeps no history: it runs with --history off, or without a state directory",
             )
         })?;
-        let permit = Arc::clone(&self.history_readers.0).acquire_owned().await;
-        let permit = permit.map_err(|error| Status::internal(error.to_string()))?;
-        Ok((history, permit))
+        Ok((history, self.history_readers.enter().await?))
     }
 
     /// The ports of a request with names of their nodes, in order.
@@ -285,7 +291,7 @@ fn kept(history: &History) -> Result<v1::GetHistoryResponse, HistoryError> {
     })
 }
 
-fn status(error: &HistoryError) -> Status {
+pub(super) fn status(error: &HistoryError) -> Status {
     match error {
         HistoryError::Input(why) => Status::invalid_argument(why.clone()),
         other => Status::internal(other.to_string()),

@@ -1,5 +1,6 @@
 //! The API `weft.v1`.
 
+mod audit;
 mod cable;
 mod chunks;
 mod config;
@@ -32,7 +33,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
@@ -43,6 +44,7 @@ use tower::layer::util::{Identity, Stack};
 use weft_api::emulator_v1::emulator_service_server::EmulatorServiceServer;
 use weft_api::time::timestamp;
 use weft_api::v1;
+use weft_api::v1::audit_service_server::AuditServiceServer;
 use weft_api::v1::cable_service_server::CableServiceServer;
 use weft_api::v1::config_service_server::ConfigServiceServer;
 use weft_api::v1::counter_service_server::CounterServiceServer;
@@ -68,6 +70,7 @@ use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
 use crate::attachment::Attachment;
+use crate::audit::{Audit, record_call};
 use crate::baselines::Baselines;
 use crate::control::{Control, Refusal};
 use crate::error::DaemonError;
@@ -116,6 +119,8 @@ pub(crate) struct Services {
     /// Counters and events of the past, where they are kept.
     pub(crate) history: Option<Arc<History>>,
     pub(crate) history_readers: HistoryReaders,
+    /// The record of changes.
+    pub(crate) audit: Audit,
 }
 
 impl Services {
@@ -205,6 +210,7 @@ fn router(
         CounterServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let fabrics = VirtualFabricServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let recording = from_fn_with_state(services.audit.clone(), record_call);
     let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
     routes
@@ -225,11 +231,13 @@ fn router(
         .add_service(EmulatorServiceServer::new(services.clone()))
         .add_service(fabrics)
         .add_service(HistoryServiceServer::new(services.clone()))
+        .add_service(AuditServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let router = routes.routes().into_axum_router();
     let detailed = router.layer(map_response(details::complete));
-    Ok(server.layer(spans).add_routes(Routes::from(detailed)))
+    let recorded = detailed.layer(recording);
+    Ok(server.layer(spans).add_routes(Routes::from(recorded)))
 }
 
 /// State of the connection to the fabric as a message.

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{info, warn};
 use weft_fabric::enums::SmState;
+use weft_history::audit;
 use weft_manager::CommandError;
 use weft_manager::sm::loop_test::LoopTestOrder;
 use weft_manager::sm::pause::PAUSE_MAX;
@@ -14,6 +16,7 @@ use super::adaptive;
 use super::loop_test::{self as shown, LoopCommand};
 use super::message::{Asked, Message, Return};
 use super::text::counters;
+use crate::audit::{Audit, Outcome};
 use crate::control::{Asker, Control, ElementOrder, Refusal, usual_deadline};
 use crate::counters::Scope;
 use crate::dump::{Sources, dump};
@@ -40,20 +43,53 @@ pub(crate) struct Commands {
     pub(crate) control: Control,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) connected_to: std::sync::Arc<str>,
+    pub(crate) audit: Audit,
     pub(crate) instance: usize,
 }
 
 impl Commands {
-    /// Carries a message out; it becomes the answer.
-    pub(super) async fn carry_out(&self, manager: Manager, message: &mut Message<'_>) {
+    /// Carries a message of a user of this host out; it becomes the answer.
+    pub(super) async fn carry_out(&self, manager: Manager, user: u32, message: &mut Message<'_>) {
         let answer = match message.asked() {
-            Ok(asked) => self.answer(manager, asked, message).await,
+            Ok(asked) => match asked.change() {
+                Some(name) => self.recorded(manager, asked, name, user, message).await,
+                None => self.answer(manager, asked, message).await,
+            },
             Err(code) => Err(code),
         };
         match answer {
             Ok(data) => message.answer(Return::Done, &data),
             Err(code) => message.answer(code, &[]),
         }
+    }
+
+    /// Carries a change out, and records it.
+    async fn recorded(
+        &self,
+        manager: Manager,
+        asked: Asked,
+        name: &str,
+        user: u32,
+        message: &Message<'_>,
+    ) -> Result<Vec<u8>, Return> {
+        let entry = audit::Asked {
+            way: "opafmcmd".to_owned(),
+            peer: format!("user {user}"),
+            method: format!("opafmcmd/{name}"),
+            digest: audit::Hash::digest(message.data()).to_string(),
+            request: message
+                .number()
+                .map_or(Value::Null, |number| json!({ "number": number })),
+            ..audit::Asked::default()
+        };
+        let open = self.audit.asked(entry).await;
+        let answer = self.answer(manager, asked, message).await;
+        let outcome = match &answer {
+            Ok(_) => Outcome::ok(),
+            Err(code) => Outcome::refused(code.grpc(), format!("opafmcmd is told {code:?}")),
+        };
+        open.ended(outcome).await;
+        answer
     }
 
     async fn answer(

@@ -71,6 +71,24 @@ impl LoopCommand {
         Self::ALL.get(number).copied()
     }
 
+    /// The vendor's name of a command that changes something; none for one that shows something.
+    pub(super) fn change(self) -> Option<&'static str> {
+        Some(match self {
+            Self::FastStart => "smLooptestFastModeStart",
+            Self::Start => "smLooptestStart",
+            Self::Stop => "smLooptestStop",
+            Self::FastMode => "smLooptestFastMode",
+            Self::Inject => "smLooptestInjectPackets",
+            Self::InjectAt => "smLooptestInjectAtNode",
+            Self::InjectEachSweep => "smLooptestInjectEachSweep",
+            Self::PathLength => "smLooptestPathLength",
+            Self::Redundancy => "smLooptestMinISLRedundancy",
+            Self::ShowPaths | Self::ShowTables | Self::ShowTopology | Self::ShowConfig => {
+                return None;
+            }
+        })
+    }
+
     /// The order, from the number that comes with the command; none for commands that show something. What is out
     /// of range counts as the vendor's manager takes it.
     pub(super) fn order(self, number: u32, test: &LoopTestStatus) -> Option<LoopTestOrder> {

@@ -36,6 +36,21 @@ pub(super) enum Return {
     Late = 34,
 }
 
+impl Return {
+    /// The gRPC code of a refusal, in lower case.
+    pub(super) fn grpc(self) -> &'static str {
+        match self {
+            Self::Done => "ok",
+            Self::NotSupported | Self::Unknown => "unimplemented",
+            Self::Invalid | Self::BadLength => "invalid_argument",
+            Self::Busy | Self::NotMaster => "failed_precondition",
+            Self::Unavailable | Self::Closed => "unavailable",
+            Self::Internal => "internal",
+            Self::Late => "deadline_exceeded",
+        }
+    }
+}
+
 /// What a client asks for, by the number of its kind of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
@@ -95,6 +110,31 @@ impl Asked {
             57 => Self::ResumeSweeps,
             other => Self::Unknown(other),
         }
+    }
+}
+
+impl Asked {
+    /// The vendor's name of a command that may change something; none for one that only shows.
+    pub(super) fn change(self) -> Option<&'static str> {
+        Some(match self {
+            Self::LogLevel => "smLogLevel",
+            Self::LogMode => "smLogMode",
+            Self::LogMask => "smLogMask",
+            Self::ForceSweep => "smForceSweep",
+            Self::RestorePriority => "smRestorePriority",
+            Self::ResetCounters => "smResetCounters",
+            Self::ResetPmCounters => "pmResetCounters",
+            Self::SetAdaptiveRouting => "smAdaptiveRouting",
+            Self::ForceRewrite => "smForceAttributeRewrite",
+            Self::SkipWrites => "smSkipAttrWrite",
+            Self::PauseSweeps => "smPauseSweeps",
+            Self::ResumeSweeps => "smResumeSweeps",
+            Self::LoopTest(command) => command.change()?,
+            // Routes are always balanced, and durations always shown.
+            Self::ForceRebalance | Self::PerfDebug => return None,
+            Self::ShowCounters | Self::ShowPmCounters | Self::ShowAdaptiveRouting => return None,
+            Self::StateDump | Self::Lacking(_) | Self::Unknown(_) => return None,
+        })
     }
 }
 

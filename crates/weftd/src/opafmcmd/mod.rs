@@ -105,7 +105,7 @@ async fn client(
     manager: Manager,
     commands: &Commands,
 ) -> Result<(), String> {
-    admit(&stream).map_err(|error| error.to_string())?;
+    let user = admit(&stream).map_err(|error| error.to_string())?;
     let mut open = false;
     loop {
         let frame = timeout(SILENCE_MAX, Frame::read(&mut stream)).await;
@@ -120,7 +120,7 @@ async fn client(
         if frame.kind == Kind::Data {
             let message = Message::of(&mut frame.payload);
             let mut message = message.ok_or("its message is too short")?;
-            commands.carry_out(manager, &mut message).await;
+            commands.carry_out(manager, user, &mut message).await;
         }
         let sent = timeout(SILENCE_MAX, stream.write_all(&frame.answer())).await;
         let sent = sent.map_err(|_| "it does not take its answer".to_owned())?;
@@ -128,11 +128,11 @@ async fn client(
     }
 }
 
-/// Admits clients of this user and of root.
-fn admit(stream: &UnixStream) -> io::Result<()> {
+/// Admits clients of this user and of root; returns the user.
+fn admit(stream: &UnixStream) -> io::Result<u32> {
     let user = stream.peer_cred()?.uid();
     match user == 0 || user == own_user()? {
-        true => Ok(()),
+        true => Ok(user),
         false => Err(io::Error::other(format!("user {user} has no access"))),
     }
 }

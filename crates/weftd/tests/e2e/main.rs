@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod admission;
+mod audit;
 mod configuration;
 mod counters;
 mod deadlines;

@@ -1,0 +1,183 @@
+//! Changes as lines and as JSON.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tokio_stream::StreamExt;
+use weft_api::time::{timestamp_ms, unix_ms};
+use weft_api::v1;
+
+use crate::args::{AuditList, Daemon};
+use crate::connect::{Effort, connect};
+use crate::error::CliError;
+use crate::moment::local;
+use crate::output;
+use crate::past::Span;
+use crate::time::utc_json;
+
+/// Time that is meant where none is given, milliseconds.
+const DAY_MS: i64 = 86_400_000;
+
+pub(super) async fn run(daemon: &Daemon, args: &AuditList) -> Result<ExitCode, CliError> {
+    let span = Span::new(args.from.as_deref(), args.to.as_deref(), DAY_MS)?;
+    let session = connect(daemon).await?;
+    let mut service = session.services(Effort::Work).audit();
+    let records = service.list_audit_records(v1::ListAuditRecordsRequest {
+        from: Some(timestamp_ms(span.from_ms)),
+        to: Some(timestamp_ms(span.to_ms)),
+        authors: args.author.clone(),
+        text: args.text.clone().unwrap_or_default(),
+        refused: args.refused,
+    });
+    let mut records = session.answer(Effort::Work, records).await?;
+    if !args.json {
+        output::text(format_args!("Changes from {}\n", span.words()))?;
+    }
+    let mut count = 0_u64;
+    while let Some(record) = records.next().await {
+        let record = match record {
+            Ok(record) => record,
+            Err(status) => return Err(session.explain(Effort::Work, status).await),
+        };
+        count += 1;
+        match args.json {
+            true => output::json_line(&as_json(&record))?,
+            false => output::text(lines(&record))?,
+        }
+    }
+    if count == 0 && !args.json {
+        output::text("none\n")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A change: who, what and the result; then what was asked for, and why.
+fn lines(record: &v1::ListAuditRecordsResponse) -> String {
+    let (_, method) = record
+        .method
+        .rsplit_once('/')
+        .unwrap_or(("", &record.method));
+    let who = match (&record.author[..], &record.peer[..]) {
+        ("", "") => record.way.clone(),
+        ("", peer) => peer.to_owned(),
+        (author, "") => author.to_owned(),
+        (author, peer) => format!("{author} at {peer}"),
+    };
+    let result = match &record.result[..] {
+        "" => "no outcome".to_owned(),
+        "ok" => "done".to_owned(),
+        result => result.replace('_', " "),
+    };
+    let time = unix_ms(record.time);
+    let mut lines = format!(
+        "{}  {method}: {result}\n    by {}\n",
+        local(time),
+        one_line(&who)
+    );
+    let request = request(&record.request);
+    for (name, text) in [
+        ("request", request.as_str()),
+        ("reason", &record.reason),
+        ("refusal", &record.message),
+    ] {
+        if !text.is_empty() {
+            lines += &format!("    {name}: {}\n", one_line(text));
+        }
+    }
+    if record.plan_id != 0 {
+        lines += &format!("    plan {}\n", record.plan_id);
+    }
+    lines
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
+/// The fields of a request as a person writes them, without author and reason, which are told beside them.
+fn request(json: &str) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_str(json) else {
+        return String::new();
+    };
+    let mut told = Vec::new();
+    for (name, value) in &fields {
+        if !["author", "reason", "label"].contains(&name.as_str()) {
+            told.push(format!("{name} {}", plain(value)));
+        }
+    }
+    told.join(", ")
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => match text.parse::<u64>() {
+            // A GUID: protobuf writes numbers of 64 bits as texts.
+            Ok(number) if number > u64::from(u32::MAX) => format!("{number:#018x}"),
+            _ => text.clone(),
+        },
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name} {}", plain(value)));
+            format!("({})", fields.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(plain).collect();
+            values.join("; ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn as_json(record: &v1::ListAuditRecordsResponse) -> Value {
+    json!({
+        "sequence": record.sequence,
+        "time": utc_json(record.time),
+        "way": record.way,
+        "author": record.author,
+        "peer": record.peer,
+        "method": record.method,
+        "digest": record.digest,
+        "request": serde_json::from_str::<Value>(&record.request).unwrap_or_default(),
+        "reason": record.reason,
+        "plan": record.plan_id,
+        "generation_before": record.generation_before,
+        "generation_after": record.generation_after,
+        "end_time": utc_json(record.end_time),
+        "result": record.result,
+        "message": record.message,
+        "hash": record.hash,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_with_who_what_and_why() {
+        let record = v1::ListAuditRecordsResponse {
+            method: "weft.v1.PortService/SetPortState".to_owned(),
+            author: "alice".to_owned(),
+            peer: "::1".to_owned(),
+            request: r#"{"port":{"node_guid":"76843390398857216","port":3},"reason":"x","action":"PORT_ACTION_DISABLE"}"#
+                .to_owned(),
+            reason: "RMA-1\u{1b}[31m182".to_owned(),
+            result: "failed_precondition".to_owned(),
+            message: "it would cut off\ntwo hosts".to_owned(),
+            ..v1::ListAuditRecordsResponse::default()
+        };
+        let lines = lines(&record);
+        let (_, told) = lines.split_once("  ").expect("a time");
+        assert_eq!(
+            told,
+            "SetPortState: failed precondition\n    by alice at ::1\n    \
+             request: action PORT_ACTION_DISABLE, port (node_guid 0x0111010101010000, port 3)\n    \
+             reason: RMA-1 [31m182\n    refusal: it would cut off two hosts\n"
+                .replace(
+                    "0x0111010101010000",
+                    &format!("{:#018x}", 76_843_390_398_857_216_u64)
+                )
+        );
+    }
+}
