@@ -19,7 +19,7 @@ use weft_fabric::import::TOPOLOGY_FILE_MAX;
 use crate::store;
 
 /// Most baselines.
-const BASELINES_MAX: usize = 64;
+pub(crate) const BASELINES_MAX: usize = 64;
 /// Longest name, bytes.
 const NAME_MAX: usize = 64;
 const SUFFIX: &str = ".topology";

@@ -17,7 +17,7 @@ use super::port_change::End;
 use crate::io::{BarredPort, CommandError, Event, Input, LinkEnd, SweepReason, UnusedReason};
 
 /// Most ports that are in quarantine by hand; more are refused.
-const PORTS_MAX: usize = 16_384;
+pub const PORTS_MAX: usize = 16_384;
 /// Most bytes of an operator's words.
 pub const COMMENT_MAX: usize = 200;
 /// Type of a neighbour in PortInfo that is a switch.

@@ -7,6 +7,8 @@ use weft_fabric::cables::{CableMemory, Limits, Module, Thresholds};
 use weft_health::module_faults;
 
 use super::Services;
+use super::facts::Facts;
+use super::refusal::{not_there, wrong_field};
 
 /// Offsets in a cable's memory (SFF-8636), and in that of a QSFP-DD cable.
 struct Places {
@@ -35,15 +37,13 @@ impl CableService for Services {
     ) -> Result<Response<v1::GetCableResponse>, Status> {
         self.must_be_master()?;
         let id = request.into_inner().port.unwrap_or_default();
-        let (node, port) = weft_api::point_of(&id).ok_or_else(|| {
-            Status::invalid_argument(format!("port.port: {}, allowed: 0 to 255", id.port))
-        })?;
+        let (node, port) = weft_api::point_of(&id)
+            .ok_or_else(|| wrong_field("port.port", &format!("{}, allowed: 0 to 255", id.port)))?;
         let cables = self.cables.borrow().clone();
         let (memory, module) = (cables.get(node, port), cables.module(node, port));
         if memory.is_none() && module.is_none() {
-            return Err(Status::not_found(format!(
-                "port: the cable in port {port} of node {node} has not been read"
-            )));
+            let what = format!("port: the cable in port {port} of node {node} has not been read");
+            return Err(not_there(&what, Facts::port(node, port)));
         }
         let text = |place: fn(&Places) -> usize| {
             memory.map_or_else(String::new, |memory| text(memory, place))

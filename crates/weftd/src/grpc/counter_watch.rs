@@ -13,6 +13,7 @@ use weft_manager::pm::{Image, Roster};
 use weft_manager::port_totals::PortTotals;
 
 use super::counters::{CounterReaders, focus, is_told, places, wanted};
+use super::refusal::limit_reached;
 use super::{Services, attachment, stopping};
 use crate::event_hub::EventHub;
 
@@ -147,17 +148,19 @@ impl Reader {
         };
         let (count, most) = (chosen.len(), self.most());
         if count > most {
-            return Err(Status::resource_exhausted(format!(
+            let what = format!(
                 "point: it names {count} ports, and one watch has at most {most}; name fewer, or use ListPortCounters"
-            )));
+            );
+            return Err(limit_reached(&what, most));
         }
         // What it holds counts no longer.
         self.watched = None;
         let budget = Arc::clone(&self.readers.budget);
         let budget = budget.try_acquire_many_owned(count as u32).map_err(|_| {
-            Status::resource_exhausted(format!(
+            let what = format!(
                 "all watches together have {PORTS_WATCHED_MAX} ports, which is the most; try again later"
-            ))
+            );
+            limit_reached(&what, PORTS_WATCHED_MAX)
         })?;
         self.watched = Some(Watched {
             roster: Arc::clone(&image.roster),

@@ -14,8 +14,10 @@ use weft_manager::port_totals::PortTotals;
 use weft_report::{Focus, Options};
 
 use super::counter_watch::{PORTS_WATCHED_MAX, WATCHERS_MAX};
+use super::facts::Facts;
 use super::limits::Watchers;
 use super::page::Page;
+use super::refusal::{not_there, wrong_field};
 use super::{Key, Services, attachment, select};
 
 /// Ports of a page where nothing is said, at most, and at most with lanes or virtual fabrics.
@@ -78,8 +80,8 @@ impl CounterService for Services {
         let request = request.into_inner();
         let wanted = wanted(request.selection.as_ref())?;
         let id = request.port.unwrap_or_default();
-        let (node, number) = point_of(&id)
-            .ok_or_else(|| Status::invalid_argument("port: expected one of 0 to 255"))?;
+        let (node, number) =
+            point_of(&id).ok_or_else(|| wrong_field("port", "expected one of 0 to 255"))?;
         let totals = self.totals()?;
         let image = totals.image().ok_or_else(none_yet)?;
         let roster = &image.roster;
@@ -90,9 +92,9 @@ impl CounterService for Services {
         });
         let port = place.and_then(|place| v1::PortCounters::of(&totals, place, wanted));
         let port = port.ok_or_else(|| {
-            Status::not_found(format!(
-                "port: the counters of port {number} of node {node} have never been read"
-            ))
+            let what =
+                format!("port: the counters of port {number} of node {node} have never been read");
+            not_there(&what, Facts::port(node, number))
         })?;
         Ok(Response::new(v1::GetPortCountersResponse {
             image: Some(v1::CounterImage::of(image)),

@@ -5,30 +5,33 @@ use axum::response::Response;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
+use super::facts::Facts;
 use super::reason::of_code;
 
 /// Domain of the reasons in google.rpc.ErrorInfo.
 pub(super) const DOMAIN: &str = "weft.v1";
 
 /// A refusal with its details: the message of a wrong argument begins with the name of the field.
-pub(super) fn detailed(status: &Status, reason: &str) -> Status {
-    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, []);
+pub(super) fn detailed(status: &Status, reason: &str, facts: Facts) -> Status {
+    let mut details = ErrorDetails::new();
     match status.code() {
         Code::InvalidArgument => {
             let (field, what) = split(status.message());
             details.add_bad_request_violation(field, what);
+            details.set_error_info(reason, DOMAIN, facts.field(field));
         }
         Code::FailedPrecondition => {
             details.add_precondition_failure_violation(reason, "fabric", status.message());
+            details.set_error_info(reason, DOMAIN, facts);
         }
-        _ => {}
+        _ => _ = details.set_error_info(reason, DOMAIN, facts),
     }
     Status::with_error_details(status.code(), status.message(), details)
 }
 
 /// A refusal of a field that its message does not begin with.
-pub(super) fn about_field(status: &Status, field: &str, reason: &str) -> Status {
-    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, []);
+pub(super) fn about_field(status: &Status, field: &str, reason: &str, facts: Facts) -> Status {
+    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, facts.field(field));
     details.add_bad_request_violation(field, status.message());
     Status::with_error_details(status.code(), status.message(), details)
 }
@@ -52,7 +55,7 @@ pub(super) async fn complete(mut response: Response) -> Response {
     let status = Status::from_header_map(response.headers());
     let lacking = status.filter(|one| one.code() != Code::Ok && one.details().is_empty());
     if let Some(status) = lacking {
-        let full = detailed(&status, of_code(status.code()));
+        let full = detailed(&status, of_code(status.code()), Facts::none());
         let mut headers = response.headers().clone();
         // Details that do not fit into a header are left out.
         if full.add_header(&mut headers).is_ok() {

@@ -13,6 +13,8 @@ use weft_fabric::Guid;
 use weft_history::{EventFilter, HistoryError, PortKey, Reader, Sample};
 
 use super::counters::wanted;
+use super::facts::Facts;
+use super::refusal::{wrong_field, wrong_field_with};
 use super::{Services, select};
 use crate::event_hub::unix_time_ns;
 use crate::history::History;
@@ -95,8 +97,8 @@ impl HistoryService for Services {
     ) -> Result<Response<Self::ListPastEventsStream>, Status> {
         let request = request.into_inner();
         if request.kinds.len() + request.nodes.len() > NAMES_MAX {
-            let why = format!("kinds, nodes: at most {NAMES_MAX} together");
-            return Err(Status::invalid_argument(why));
+            let what = format!("with nodes more than {NAMES_MAX}, which is the most");
+            return Err(wrong_field_with("kinds", &what, Facts::limit(NAMES_MAX)));
         }
         let span = span(request.from, request.to)?;
         let filter = EventFilter {
@@ -130,8 +132,8 @@ impl Services {
     ) -> Result<Vec<(PortKey, String)>, Status> {
         let mut ports = Vec::new();
         for id in &request.ports {
-            let (node, number) = point_of(id)
-                .ok_or_else(|| Status::invalid_argument("ports: expected one of 0 to 255"))?;
+            let (node, number) =
+                point_of(id).ok_or_else(|| wrong_field("ports", "expected a port of 0 to 255"))?;
             ports.push((key(node, number.0), self.hub.name_of(node)));
         }
         if !request.point.is_empty() {
@@ -151,11 +153,11 @@ impl Services {
         ports.sort_unstable();
         ports.dedup();
         match ports.len() {
-            0 => Err(Status::invalid_argument("point, ports: no port is named")),
+            0 => Err(wrong_field("point", "no port is named, here or in ports")),
             1..=PORTS_MAX => Ok(ports),
             count => {
-                let why = format!("point, ports: {count} ports; at most {PORTS_MAX}");
-                Err(Status::invalid_argument(why))
+                let what = format!("with ports {count} ports; at most {PORTS_MAX}");
+                Err(wrong_field_with("point", &what, Facts::limit(PORTS_MAX)))
             }
         }
     }
@@ -316,7 +318,7 @@ fn span(from: Option<Timestamp>, to: Option<Timestamp>) -> Result<(i64, i64), St
     let from = from.map_or(Ok((to - USUAL_MS).max(0)), |from| millis("from", &from))?;
     match from <= to {
         true => Ok((from, to)),
-        false => Err(Status::invalid_argument("from, to: from is after to")),
+        false => Err(wrong_field("from", "is after to")),
     }
 }
 

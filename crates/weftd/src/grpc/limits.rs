@@ -21,6 +21,7 @@ use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 use tracing::warn;
 
+use super::refusal::limit_reached;
 use crate::control::{PATIENCE, usual_deadline};
 
 /// Connections at the same time; more are closed at once.
@@ -129,18 +130,20 @@ impl Watchers {
         let total: usize = streams.values().sum();
         let own = streams.entry(peer).or_default();
         if *own >= WATCHERS_PER_CONNECTION {
-            return Err(Status::resource_exhausted(format!(
+            let what = format!(
                 "this connection has {WATCHERS_PER_CONNECTION} Watch streams already, which is the most"
-            )));
+            );
+            return Err(limit_reached(&what, WATCHERS_PER_CONNECTION));
         }
         if total >= self.most {
             if *own == 0 {
                 streams.remove(&peer);
             }
-            return Err(Status::resource_exhausted(format!(
+            let what = format!(
                 "the daemon has {} Watch streams already, which is the most; try again later",
                 self.most
-            )));
+            );
+            return Err(limit_reached(&what, self.most));
         }
         *own += 1;
         let of = Arc::clone(self);

@@ -10,6 +10,7 @@ mod details;
 mod emulator;
 mod fabric;
 mod fabric_health;
+mod facts;
 mod health;
 mod history;
 mod limits;
@@ -87,6 +88,7 @@ use crate::tls::Tls;
 
 pub(crate) use counters::CounterReaders;
 pub(crate) use fabric_health::color;
+use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
@@ -160,9 +162,10 @@ fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Sta
     let no_files = |_: &str| Err("the daemon reads no files for clients".to_owned());
     let point = Point::parse(text, &no_files);
     let point = point.map_err(|error| Status::invalid_argument(format!("{field}: {error}")))?;
-    point
-        .select(snapshot)
-        .map_err(|error| Status::not_found(format!("{field}: {error}")))
+    point.select(snapshot).map_err(|error| {
+        let facts = Facts::none().field(field).with("point", text);
+        refusal::not_there(&format!("{field}: {error}"), facts)
+    })
 }
 
 /// Serves until `services.stopping`.

@@ -12,7 +12,8 @@ use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::reroute::Change;
 use weft_routing::EngineKind;
 
-use super::refusal::status;
+use super::facts::Facts;
+use super::refusal::{status, wrong_field_with};
 use super::{Services, stopping};
 use crate::control::PlanRequest;
 use crate::operations::Origin;
@@ -101,8 +102,7 @@ fn engine(name: &str) -> Result<EngineKind, Status> {
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         let names: Vec<&str> = EngineKind::NAMED.iter().map(|(known, _)| *known).collect();
         let names = names.join(", ");
-        Status::invalid_argument(format!(
-            "engine: no engine is called {name:?}; allowed: {names}"
-        ))
+        let what = format!("no engine is called {name:?}; allowed: {names}");
+        wrong_field_with("engine", &what, Facts::none().with("allowed", &names))
     })
 }

@@ -12,9 +12,10 @@ use weft_api::{port_message, v1};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::{CommandError, PortAction, PortNote, PortOrder};
 
+use super::facts::Facts;
 use super::port::named;
 use super::reason::code;
-use super::refusal::{list_refused, port_refused, status, wrong_field};
+use super::refusal::{list_refused, port_refused, status, wrong_field, wrong_field_with};
 use super::{Services, stopping};
 use crate::control::{Refusal, usual_deadline};
 use crate::request::{MayChange, Request as Ask, ask};
@@ -111,10 +112,8 @@ fn orders(request: v1::SetPortsRequest, peer: &str) -> Result<Vec<PortOrder>, St
     let action = action(request.action(), request.link)?;
     let count = request.ports.len();
     if !(1..=PORTS_MAX).contains(&count) {
-        return Err(wrong_field(
-            "ports",
-            &format!("{count} ports, allowed are 1 to {PORTS_MAX}"),
-        ));
+        let what = format!("{count} ports, allowed are 1 to {PORTS_MAX}");
+        return Err(wrong_field_with("ports", &what, Facts::limit(PORTS_MAX)));
     }
     let mut seen = BTreeSet::new();
     let mut orders = Vec::with_capacity(count);

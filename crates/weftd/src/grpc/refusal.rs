@@ -10,7 +10,8 @@ use weft_manager::sm::replacements::ReplacementError;
 use weft_manager::sm::reroute::RerouteError;
 
 use super::details::{DOMAIN, about_field, detailed};
-use super::reason::{code, of_command, of_operation, of_quarantine, of_replacement};
+use super::facts::{self, Facts};
+use super::reason::{code, of_code, of_command, of_operation, of_quarantine, of_replacement};
 use crate::control::Refusal;
 use crate::operations::OperationError;
 
@@ -19,23 +20,25 @@ const NAMED_MAX: usize = 8;
 
 /// The status of an order that was not carried out, with the kind of refusal.
 pub(super) fn status(refusal: &Refusal) -> Status {
+    let facts = facts::of(refusal);
     match refusal {
         Refusal::Port(error) | Refusal::LoopTest(LoopTestError::Command(error)) => {
             port_refused(error)
         }
         Refusal::Operation(error) => operation_refused(error),
-        Refusal::LogLevel(_) => about_field(&plain(refusal), "filter", "WRONG_FIELD"),
-        Refusal::Config(_) => about_field(&plain(refusal), "config", code(refusal)),
+        Refusal::LogLevel(_) => about_field(&plain(refusal), "filter", "WRONG_FIELD", facts),
+        Refusal::Config(_) => about_field(&plain(refusal), "config", code(refusal), facts),
         Refusal::LoopTest(LoopTestError::Range { .. }) => {
-            about_field(&plain(refusal), "order", "WRONG_FIELD")
+            about_field(&plain(refusal), "order", "WRONG_FIELD", facts)
         }
-        other => detailed(&plain(other), code(other)),
+        other => detailed(&plain(other), code(other), facts),
     }
 }
+
 /// The status of an operation about which nothing is done, with the kind of refusal.
 pub(super) fn operation_refused(error: &OperationError) -> Status {
     let (kind, text) = (of_operation(error), error.to_string());
-    let mut details = ErrorDetails::with_error_info(kind, DOMAIN, []);
+    let mut details = ErrorDetails::with_error_info(kind, DOMAIN, facts::of_operation(error));
     let code = match error {
         OperationError::Unknown { .. } => Code::NotFound,
         OperationError::Taken { .. } => Code::AlreadyExists,
@@ -52,19 +55,18 @@ pub(super) fn operation_refused(error: &OperationError) -> Status {
 /// The status of a port that is not changed, with the kind of refusal and what was wrong.
 pub(super) fn port_refused(error: &CommandError) -> Status {
     let status = of_port(error);
-    let mut details = ErrorDetails::with_error_info(of_command(error), DOMAIN, []);
-    match (status.code(), error) {
-        (Code::FailedPrecondition, _) => add_violation(&mut details, error),
-        (_, CommandError::Reason) => {
-            _ = details.add_bad_request_violation("reason", status.message())
-        }
-        (_, CommandError::Author) => {
-            _ = details.add_bad_request_violation("author", status.message())
-        }
-        (Code::InvalidArgument, _) => {
-            _ = details.add_bad_request_violation("port", status.message())
-        }
-        _ => {}
+    let (reason, facts) = (of_command(error), facts::of_command(error));
+    let field = match error {
+        CommandError::Reason => "reason",
+        CommandError::Author => "author",
+        _ => "port",
+    };
+    if status.code() == Code::InvalidArgument {
+        return about_field(&status, field, reason, facts);
+    }
+    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, facts);
+    if status.code() == Code::FailedPrecondition {
+        add_violation(&mut details, error);
     }
     Status::with_error_details(status.code(), status.message(), details)
 }
@@ -90,7 +92,8 @@ pub(super) fn list_refused<'a>(
     let mut lines = Vec::new();
     for error in errors.iter().take(NAMED_MAX) {
         if details.error_info().is_none() {
-            details.set_error_info(of_command(error), DOMAIN, []);
+            let facts = facts::of_command(error).with("ports", errors.len());
+            details.set_error_info(of_command(error), DOMAIN, facts);
         }
         add_violation(&mut details, error);
         lines.push(error.to_string());
@@ -106,9 +109,28 @@ pub(super) fn list_refused<'a>(
 
 /// The status of a request with a wrong field.
 pub(super) fn wrong_field(field: &str, what: &str) -> Status {
+    wrong_field_with(field, what, Facts::none())
+}
+
+/// The status of a request with a wrong field, and what is allowed or at most.
+pub(super) fn wrong_field_with(field: &str, what: &str, facts: Facts) -> Status {
     let mut details = ErrorDetails::with_bad_request_violation(field, what);
-    details.set_error_info("WRONG_FIELD", DOMAIN, []);
+    details.set_error_info("WRONG_FIELD", DOMAIN, facts.field(field));
     Status::with_error_details(Code::InvalidArgument, format!("{field}: {what}"), details)
+}
+
+/// The status where a bound is reached.
+pub(super) fn limit_reached(what: &str, limit: usize) -> Status {
+    detailed(
+        &Status::resource_exhausted(what),
+        of_code(Code::ResourceExhausted),
+        Facts::limit(limit),
+    )
+}
+
+/// The status where something that is named is not there.
+pub(super) fn not_there(what: &str, facts: Facts) -> Status {
+    detailed(&Status::not_found(what), of_code(Code::NotFound), facts)
 }
 
 fn plain(refusal: &Refusal) -> Status {
@@ -142,7 +164,7 @@ fn plain(refusal: &Refusal) -> Status {
 
 /// The status of a port that was not put into quarantine.
 pub(super) fn not_quarantined(error: &QuarantineError) -> Status {
-    let text = error.to_string();
+    let (text, facts) = (error.to_string(), facts::of_quarantine(error));
     let status = match error {
         QuarantineError::Command(error) => return port_refused(error),
         QuarantineError::Comment => Status::invalid_argument(text),
@@ -152,14 +174,14 @@ pub(super) fn not_quarantined(error: &QuarantineError) -> Status {
         | QuarantineError::LastWay { .. } => Status::failed_precondition(text),
     };
     match error {
-        QuarantineError::Comment => wrong_field("comment", status.message()),
-        _ => detailed(&status, of_quarantine(error)),
+        QuarantineError::Comment => wrong_field_with("comment", status.message(), facts),
+        _ => detailed(&status, of_quarantine(error), facts),
     }
 }
 
 /// The status of an HFI that was not replaced.
 pub(super) fn not_replaced(error: &ReplacementError) -> Status {
-    let text = error.to_string();
+    let (text, facts) = (error.to_string(), facts::of_replacement(error));
     let status = match error {
         ReplacementError::Command(error) => return port_refused(error),
         ReplacementError::Reason | ReplacementError::Switch { .. } => {
@@ -174,9 +196,9 @@ pub(super) fn not_replaced(error: &ReplacementError) -> Status {
         | ReplacementError::Intended { .. } => Status::failed_precondition(text),
     };
     match error {
-        ReplacementError::Reason => wrong_field("reason", status.message()),
-        ReplacementError::Switch { .. } => wrong_field("new_guid", status.message()),
-        _ => detailed(&status, of_replacement(error)),
+        ReplacementError::Reason => wrong_field_with("reason", status.message(), facts),
+        ReplacementError::Switch { .. } => wrong_field_with("new_guid", status.message(), facts),
+        _ => detailed(&status, of_replacement(error), facts),
     }
 }
 

@@ -7,9 +7,10 @@ use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::sweep_service_server::SweepService;
 
+use super::facts::Facts;
 use super::operation::origin;
 use super::page::Page;
-use super::refusal::{operation_refused, status};
+use super::refusal::{not_there, operation_refused, status};
 use super::{Services, stopping};
 use crate::event_hub::{Current, KEPT_SWEEPS};
 use crate::operations::Operations;
@@ -61,9 +62,8 @@ impl SweepService for Services {
                 ..v1::Sweep::default()
             },
             _ => {
-                return Err(Status::not_found(format!(
-                    "sweep {number} is not remembered; the last {KEPT_SWEEPS} are"
-                )));
+                let what = format!("sweep {number} is not remembered; the last {KEPT_SWEEPS} are");
+                return Err(not_there(&what, Facts::none().with("sweep", number)));
             }
         };
         Ok(Response::new(v1::GetSweepResponse { sweep: Some(sweep) }))

@@ -12,11 +12,14 @@ use weft_fabric::Snapshot;
 use weft_fabric::import::{TOPOLOGY_FILE_MAX, import_topology};
 use weft_fabric::intended::compare;
 
-use super::refusal::wrong_field;
-use crate::baselines::{BaselineError, Baselines};
+use super::details::detailed;
+use super::facts::Facts;
+use super::refusal::{limit_reached, not_there, wrong_field, wrong_field_with};
+use crate::baselines::{BASELINES_MAX, BaselineError, Baselines};
 
 /// Comparisons at the same time: each holds a whole file.
-static COMPARISONS: Semaphore = Semaphore::const_new(2);
+const COMPARISONS_MAX: usize = 2;
+static COMPARISONS: Semaphore = Semaphore::const_new(COMPARISONS_MAX);
 /// Longest time in which a client may send its file.
 const SENDING_MAX: Duration = Duration::from_secs(60);
 /// Differences in one message.
@@ -31,7 +34,8 @@ pub(super) async fn differences(
     file: Streaming<v1::CompareTopologyRequest>,
 ) -> Result<impl Stream<Item = Message> + Send + use<>, Status> {
     let _permit = COMPARISONS.try_acquire().map_err(|_| {
-        Status::resource_exhausted("two topology files are compared already, which is the most")
+        let what = "two topology files are compared already, which is the most";
+        limit_reached(what, COMPARISONS_MAX)
     })?;
     let text = timeout(SENDING_MAX, received(file)).await;
     let received = text.map_err(|_| {
@@ -63,16 +67,15 @@ async fn received(mut file: Streaming<v1::CompareTopologyRequest>) -> Result<Rec
         if !part.baseline.is_empty() {
             return match text.is_empty() && part.data.is_empty() {
                 true => Ok(Received::Baseline(part.baseline)),
-                false => Err(Status::invalid_argument(
-                    "baseline: a file was sent too; one of both",
-                )),
+                false => Err(wrong_field("baseline", "a file was sent too; one of both")),
             };
         }
         text.extend(part.data);
         if text.len() as u64 > TOPOLOGY_FILE_MAX {
             let most = TOPOLOGY_FILE_MAX >> 20;
-            let why = format!("data: the file is longer than {most} MiB");
-            return Err(Status::invalid_argument(why));
+            let what = format!("the file is longer than {most} MiB");
+            let facts = Facts::none().with("limit", TOPOLOGY_FILE_MAX);
+            return Err(wrong_field_with("data", &what, facts));
         }
     }
     Ok(Received::File(text))
@@ -92,9 +95,12 @@ fn refused(why: &BaselineError) -> Status {
     match why {
         BaselineError::NoDirectory => Status::failed_precondition(text),
         BaselineError::Name(_) => wrong_field("name", &text),
-        BaselineError::Exists(_) => Status::already_exists(text),
-        BaselineError::Missing { .. } => Status::not_found(text),
-        BaselineError::TooMany => Status::resource_exhausted(text),
+        BaselineError::Exists(name) => {
+            let facts = Facts::none().with("name", name);
+            detailed(&Status::already_exists(text), "EXISTS", facts)
+        }
+        BaselineError::Missing { name, .. } => not_there(&text, Facts::none().with("name", name)),
+        BaselineError::TooMany => limit_reached(&text, BASELINES_MAX),
         BaselineError::Damaged(_) => Status::data_loss(text),
         BaselineError::File { .. } => Status::internal(text),
     }

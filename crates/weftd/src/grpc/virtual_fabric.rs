@@ -9,8 +9,9 @@ use weft_fabric::{PortRef, Snapshot};
 use weft_manager::SaSettings;
 use weft_manager::vf::{Fabrics, Member};
 
+use super::facts::Facts;
 use super::page::Page;
-use super::refusal::status;
+use super::refusal::{not_there, status};
 use super::{Key, Services, select};
 
 /// Members of a page where nothing is said, and at most.
@@ -112,9 +113,8 @@ fn page_of(
 ) -> Result<v1::ListVirtualFabricMembersResponse, Status> {
     let snapshot = fabrics.snapshot();
     let fabric = fabrics.named(name).ok_or_else(|| {
-        Status::not_found(format!(
-            "name: there is no virtual fabric '{name}'; 'weft vf list' shows all"
-        ))
+        let what = format!("name: there is no virtual fabric '{name}'; 'weft vf list' shows all");
+        not_there(&what, Facts::none().with("name", name))
     })?;
     let keyed = fabrics.members(fabric).filter_map(|member| {
         let node = snapshot.topology.node(member.at.node)?;

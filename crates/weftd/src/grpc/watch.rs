@@ -13,7 +13,8 @@ use weft_api::v1::watch_response::Content;
 use weft_api::v1::watch_service_server::WatchService;
 use weft_api::{event_kind, event_kinds, kind_of};
 
-use super::refusal::wrong_field;
+use super::facts::Facts;
+use super::refusal::{wrong_field, wrong_field_with};
 use super::{Services, stopping};
 use crate::event_hub::{BACKLOG, EventHub, Stamped, Subscription, unix_time_ns};
 
@@ -131,7 +132,7 @@ fn sequence(message: &v1::WatchResponse) -> u64 {
 fn kinds(names: &[String]) -> Result<BTreeSet<u32>, Status> {
     if names.len() > KINDS_MAX {
         let what = format!("{} kinds, allowed are up to {KINDS_MAX}", names.len());
-        return Err(wrong_field("kinds", &what));
+        return Err(wrong_field_with("kinds", &what, Facts::limit(KINDS_MAX)));
     }
     let number = |(place, name): (usize, &String)| {
         event_kind(name).ok_or_else(|| {

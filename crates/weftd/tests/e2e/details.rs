@@ -1,5 +1,7 @@
 //! Every method of the API, called with arguments that make no sense: each refusal has details for programs.
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 use prost::bytes::{Buf, BufMut};
 use prost_types::field_descriptor_proto::{Label, Type};
@@ -9,8 +11,12 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
+use weft_api::client::Client;
+use weft_api::v1;
 
 use crate::harness::Daemon;
+
+const DOCUMENT: &str = include_str!("../../../../docs/api.md");
 
 /// Messages as bytes.
 #[derive(Default)]
@@ -123,25 +129,34 @@ async fn refusal(channel: &Channel, path: &str, message: Vec<u8>) -> Option<Stat
     stream.message().await.err()
 }
 
+/// Whether a row of docs/api.md says that refusals of this reason have this fact: `fact` | of `REASON`.
+fn is_documented(fact: &str, reason: &str) -> bool {
+    let rows = DOCUMENT.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| cells.len() > 3 && cells[1].contains(&format!("`{fact}`")))
+        .any(|cells| cells[2].contains(&format!("`{reason}`")))
+}
+
 /// That a refusal has its details, with a reason that is documented.
 fn has_details(path: &str, status: &Status) {
     let details = status.get_error_details();
     let info = details.error_info();
     let info = info.unwrap_or_else(|| panic!("{path}: {status:?}"));
     assert_eq!(info.domain, "weft.v1", "{path}");
-    let documented = include_str!("../../../../docs/api.md");
     let row = format!("`{}`", info.reason);
     assert!(
-        documented.contains(&row),
+        DOCUMENT.contains(&row),
         "{path}: {row} is not in docs/api.md"
     );
+    for fact in info.metadata.keys() {
+        assert!(is_documented(fact, &info.reason), "{path}: {info:?}");
+    }
     match status.code() {
         Code::InvalidArgument => {
             let bad = details.bad_request().unwrap();
-            assert!(
-                !bad.field_violations[0].field.is_empty(),
-                "{path}: {status:?}"
-            );
+            let field = &bad.field_violations[0].field;
+            assert!(!field.is_empty(), "{path}: {status:?}");
+            assert_eq!(info.metadata.get("field"), Some(field), "{path}");
         }
         Code::FailedPrecondition => {
             let state = details.precondition_failure().unwrap();
@@ -188,4 +203,187 @@ async fn every_method_refuses_with_details() {
     let unknown = unknown.unwrap();
     assert_eq!(unknown.code(), Code::Unimplemented);
     has_details("an unknown method", &unknown);
+}
+
+/// That a refusal has this reason and these facts.
+#[track_caller]
+fn has_facts<T: std::fmt::Debug>(
+    answer: Result<T, Status>,
+    reason: &str,
+    expected: &[(&str, &str)],
+) {
+    let status = answer.unwrap_err();
+    has_details(reason, &status);
+    let info = status.get_details_error_info().unwrap();
+    assert_eq!(info.reason, reason, "{status:?}");
+    let facts: BTreeMap<&str, &str> = info
+        .metadata
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    assert_eq!(facts, expected.iter().copied().collect());
+}
+
+fn disable(node_guid: u64, port: u32) -> v1::SetPortStateRequest {
+    v1::SetPortStateRequest {
+        port: Some(v1::PortId { node_guid, port }),
+        action: v1::PortAction::Disable.into(),
+        validate_only: true,
+        ..v1::SetPortStateRequest::default()
+    }
+}
+
+#[tokio::test]
+async fn a_refused_port_is_named_with_what_is_allowed() {
+    let daemon = Daemon::up("one-switch:2");
+    let client = Client::connect(&daemon.api, None).await.unwrap();
+    let mut fabric = client.fabric();
+    let nodes = fabric.list_nodes(v1::ListNodesRequest::default()).await;
+    let nodes = nodes.unwrap().into_inner().nodes;
+    let switch = nodes.iter().find(|node| node.num_ports > 1).unwrap();
+    let (guid, most) = (
+        format!("{:#018x}", switch.guid),
+        switch.num_ports.to_string(),
+    );
+    let mut ports = client.ports();
+    has_facts(
+        ports.set_port_state(disable(1, 1)).await,
+        "NO_NODE",
+        &[("node_guid", "0x0000000000000001")],
+    );
+    has_facts(
+        ports.set_port_state(disable(switch.guid, 99)).await,
+        "NO_PORT",
+        &[
+            ("field", "port"),
+            ("node_guid", &guid),
+            ("port", "99"),
+            ("least", "1"),
+            ("most", &most),
+        ],
+    );
+    let wordy = v1::SetPortStateRequest {
+        reason: "x".repeat(201),
+        ..disable(switch.guid, 1)
+    };
+    has_facts(
+        ports.set_port_state(wordy).await,
+        "REASON",
+        &[("field", "reason"), ("limit", "200")],
+    );
+    let own = (1..=switch.num_ports).map(|port| disable(switch.guid, port));
+    let own = v1::SetPortsRequest {
+        ports: own
+            .map(|one| v1::PortToSet {
+                port: one.port,
+                reason: String::new(),
+            })
+            .collect(),
+        action: v1::PortAction::Disable.into(),
+        ..v1::SetPortsRequest::default()
+    };
+    let refused = ports.set_ports(own).await.unwrap_err();
+    let info = refused.get_details_error_info().unwrap();
+    assert_eq!(info.metadata["node_guid"], guid, "{refused:?}");
+    assert!(info.metadata["ports"].parse::<u32>().unwrap() >= 1);
+    let none = v1::SetPortsRequest {
+        action: v1::PortAction::Disable.into(),
+        ..v1::SetPortsRequest::default()
+    };
+    has_facts(
+        ports.set_ports(none).await,
+        "WRONG_FIELD",
+        &[("field", "ports"), ("limit", "4096")],
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_there_and_what_is_allowed_are_named() {
+    let daemon = Daemon::up("one-switch:2");
+    let client = Client::connect(&daemon.api, None).await.unwrap();
+    let id = "nothing".to_owned();
+    has_facts(
+        client
+            .operations()
+            .get_operation(v1::GetOperationRequest { id })
+            .await,
+        "NO_OPERATION",
+        &[("operation_id", "nothing")],
+    );
+    let apply = v1::ApplyRoutePlanRequest {
+        plan_id: 77,
+        ..v1::ApplyRoutePlanRequest::default()
+    };
+    has_facts(
+        client.routes().apply_route_plan(apply).await,
+        "NO_PLAN",
+        &[("plan_id", "77")],
+    );
+    has_facts(
+        client
+            .sweeps()
+            .get_sweep(v1::GetSweepRequest { number: 0 })
+            .await,
+        "NOT_FOUND",
+        &[("sweep", "0")],
+    );
+    let focus = v1::ListNodesRequest {
+        focus: "node:nobody".to_owned(),
+        ..v1::ListNodesRequest::default()
+    };
+    has_facts(
+        client.fabric().list_nodes(focus).await,
+        "NOT_FOUND",
+        &[("field", "focus"), ("point", "node:nobody")],
+    );
+    let token = v1::ListNodesRequest {
+        page_token: "nonsense".to_owned(),
+        ..v1::ListNodesRequest::default()
+    };
+    has_facts(
+        client.fabric().list_nodes(token).await,
+        "WRONG_FIELD",
+        &[("field", "page_token")],
+    );
+    let filter = "loud=soft".to_owned();
+    has_facts(
+        client
+            .manager()
+            .set_log_level(v1::SetLogLevelRequest { filter })
+            .await,
+        "WRONG_FIELD",
+        &[
+            ("field", "filter"),
+            ("allowed", "error, warn, info, debug, trace"),
+        ],
+    );
+    let start = v1::StartLoopTest {
+        fast: false,
+        packets: 11,
+    };
+    let order = Some(v1::control_loop_test_request::Order::Start(start));
+    has_facts(
+        client
+            .manager()
+            .control_loop_test(v1::ControlLoopTestRequest { order })
+            .await,
+        "WRONG_FIELD",
+        &[
+            ("field", "order"),
+            ("value", "11"),
+            ("least", "0"),
+            ("most", "10"),
+        ],
+    );
+    let engine = v1::PlanRoutesRequest {
+        change: Some(v1::plan_routes_request::Change::Engine("magic".to_owned())),
+        ..v1::PlanRoutesRequest::default()
+    };
+    let refused = client.routes().plan_routes(engine).await.unwrap_err();
+    let info = refused.get_details_error_info().unwrap();
+    let allowed = &info.metadata["allowed"];
+    assert!(
+        allowed.split(", ").any(|name| name == "fattree"),
+        "{allowed}"
+    );
 }

@@ -24,7 +24,7 @@ use crate::io::LinkEnd;
 use places::Places;
 
 /// Most replacements that are kept; more are refused.
-const REPLACEMENTS_MAX: usize = 4_096;
+pub const REPLACEMENTS_MAX: usize = 4_096;
 /// Most bytes of an operator's words.
 pub const REASON_MAX: usize = 200;
 
