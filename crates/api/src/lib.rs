@@ -9,6 +9,7 @@ pub mod client;
 mod convert;
 mod event_json;
 mod kinds;
+mod read_mask;
 pub mod snapshot;
 pub mod time;
 
@@ -19,6 +20,8 @@ pub use convert::{
 };
 pub use event_json::{event_json, event_of_json};
 pub use kinds::{event_kind, event_kinds, kind_of};
+pub use prost_types::FieldMask;
+pub use read_mask::{ReadMask, WrongMask};
 
 /// Messages, clients and servers, generated.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::unwrap_used)]

@@ -21,22 +21,43 @@ pub(crate) async fn run(
 ) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
     match command {
-        QuarantineCommand::List { json } => list(&session, *json).await,
+        QuarantineCommand::List { point, json } => {
+            let point = point.as_deref().unwrap_or_default();
+            list(&session, point, *json).await
+        }
         QuarantineCommand::Why { point, json } => why::run(&session, point, *json).await,
         QuarantineCommand::Add(add) => self::add(&session, add).await,
         QuarantineCommand::Release { point } => release(&session, point).await,
     }
 }
 
-async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
-    let mut service = session.services(Effort::Look).ports();
-    let listed = service.list_quarantine(v1::ListQuarantineRequest {});
-    let ports = session.answer(Effort::Look, listed).await?.ports;
+/// All entries of a part of the fabric, page by page.
+async fn all(session: &Session, point: &str) -> Result<Vec<v1::QuarantinedPort>, CliError> {
+    let mut request = v1::ListQuarantineRequest {
+        point: point.to_owned(),
+        ..v1::ListQuarantineRequest::default()
+    };
+    let mut ports = Vec::new();
+    loop {
+        let mut service = session.services(Effort::Look).ports();
+        let listed = service.list_quarantine(request.clone());
+        let listed = session.answer(Effort::Look, listed).await?;
+        ports.extend(listed.ports);
+        if listed.next_page_token.is_empty() {
+            return Ok(ports);
+        }
+        request.page_token = listed.next_page_token;
+    }
+}
+
+async fn list(session: &Session, point: &str, json: bool) -> Result<ExitCode, CliError> {
+    let ports = all(session, point).await?;
     if json {
         output::json(&ports.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let text = match ports.is_empty() {
+        true if !point.is_empty() => format!("no port of {point} is in quarantine or held back\n"),
         true => "no port is in quarantine or held back\n".to_owned(),
         false => ports.iter().map(line).collect(),
     };

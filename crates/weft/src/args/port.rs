@@ -78,6 +78,9 @@ pub(crate) struct PortLink {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PortList {
+    /// Only ports with an end of their cable in it: a point such as 'node:edge1'.
+    #[arg(value_name = "POINT")]
+    pub(crate) point: Option<String>,
     /// Those that are disabled, or were by this manager.
     #[arg(long, required = true)]
     pub(crate) disabled: bool,

@@ -6,6 +6,9 @@ use clap::Subcommand;
 pub(crate) enum QuarantineCommand {
     /// List them, with the reason and the time left.
     List {
+        /// Only links with an end in it: a point such as 'node:edge1'.
+        #[arg(value_name = "POINT")]
+        point: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

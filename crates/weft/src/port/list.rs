@@ -6,16 +6,14 @@ use serde_json::{Value, json};
 use weft_api::v1;
 
 use crate::args::{Daemon, PortList};
-use crate::connect::{Effort, connect};
+use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::time::{utc_json, utc_of};
 
 pub(super) async fn run(daemon: &Daemon, list: &PortList) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
-    let mut service = session.services(Effort::Look).ports();
-    let listed = service.list_disabled_ports(v1::ListDisabledPortsRequest {});
-    let ports = session.answer(Effort::Look, listed).await?.ports;
+    let ports = all(&session, list.point.as_deref().unwrap_or_default()).await?;
     if list.json {
         output::json(&ports.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
@@ -27,6 +25,25 @@ pub(super) async fn run(daemon: &Daemon, list: &PortList) -> Result<ExitCode, Cl
     };
     output::text(text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// All disabled ports of a part of the fabric, page by page.
+async fn all(session: &Session, point: &str) -> Result<Vec<v1::DisabledPort>, CliError> {
+    let mut request = v1::ListDisabledPortsRequest {
+        point: point.to_owned(),
+        ..v1::ListDisabledPortsRequest::default()
+    };
+    let mut ports = Vec::new();
+    loop {
+        let mut service = session.services(Effort::Look).ports();
+        let listed = service.list_disabled_ports(request.clone());
+        let listed = session.answer(Effort::Look, listed).await?;
+        ports.extend(listed.ports);
+        if listed.next_page_token.is_empty() {
+            return Ok(ports);
+        }
+        request.page_token = listed.next_page_token;
+    }
 }
 
 fn text_lines(port: &v1::DisabledPort) -> String {

@@ -18,7 +18,7 @@ use weft_manager::sa;
 use weft_report::{Focus, Options};
 
 use super::chunks::stream;
-use super::page::Page;
+use super::page::{Page, read_mask};
 use super::sweep::under_way;
 use super::topology::on_disk;
 use super::{Key, Services, attachment, end_key, select, topology};
@@ -73,6 +73,7 @@ impl FabricService for Services {
     ) -> Out<v1::ListNodesResponse> {
         let request = request.into_inner();
         let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let mask = read_mask("Node", request.read_mask.as_ref())?;
         let snapshot = self.hub.snapshot();
         let nodes = nodes(&snapshot, &request.focus)?.into_iter();
         let nodes = nodes.filter_map(|(guid, id)| {
@@ -82,7 +83,7 @@ impl FabricService for Services {
         let (nodes, next_page_token) = page.cut(nodes);
         let generation = snapshot.generation;
         Ok(Response::new(v1::ListNodesResponse {
-            nodes,
+            nodes: nodes.into_iter().map(|one| mask.of(one)).collect(),
             next_page_token,
             generation,
         }))
@@ -94,6 +95,7 @@ impl FabricService for Services {
     ) -> Out<v1::ListPortsResponse> {
         let request = request.into_inner();
         let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let mask = read_mask("Port", request.read_mask.as_ref())?;
         let snapshot = self.hub.snapshot();
         let options = options(&snapshot, &request.focus)?;
         let ports = nodes(&snapshot, "")?.into_iter().flat_map(|(guid, node)| {
@@ -107,7 +109,7 @@ impl FabricService for Services {
         let (ports, next_page_token) = page.cut(ports);
         let generation = snapshot.generation;
         Ok(Response::new(v1::ListPortsResponse {
-            ports,
+            ports: ports.into_iter().map(|one| mask.of(one)).collect(),
             next_page_token,
             generation,
         }))
@@ -119,6 +121,7 @@ impl FabricService for Services {
     ) -> Out<v1::ListLinksResponse> {
         let request = request.into_inner();
         let page = Page::new(request.page_size, &request.page_token, PAGE)?;
+        let mask = read_mask("Link", request.read_mask.as_ref())?;
         let snapshot = self.hub.snapshot();
         let report = weft_report::links(&snapshot, &options(&snapshot, &request.focus)?);
         let links = report.links.into_iter().map(v1::Link::from);
@@ -126,7 +129,7 @@ impl FabricService for Services {
         let (links, next_page_token) = page.cut(links);
         let generation = snapshot.generation;
         Ok(Response::new(v1::ListLinksResponse {
-            links,
+            links: links.into_iter().map(|one| mask.of(one)).collect(),
             next_page_token,
             generation,
         }))

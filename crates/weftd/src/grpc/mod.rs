@@ -22,6 +22,7 @@ mod perf;
 mod picture;
 mod plan;
 mod port;
+mod port_lists;
 mod ports;
 mod reason;
 mod refusal;

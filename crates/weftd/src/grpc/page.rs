@@ -2,8 +2,24 @@
 //! even if the fabric has changed since.
 
 use tonic::Status;
+use weft_api::{FieldMask, ReadMask, WrongMask};
 
 use super::Key;
+use super::facts::Facts;
+use super::refusal::wrong_field_with;
+
+/// The fields of the items of a list that a request names in `read_mask`.
+pub(super) fn read_mask(message: &str, mask: Option<&FieldMask>) -> Result<ReadMask, Status> {
+    ReadMask::new(message, mask).map_err(|wrong| {
+        let facts = match &wrong {
+            WrongMask::Unknown { path, allowed } => {
+                Facts::none().with("path", path).with("allowed", allowed)
+            }
+            WrongMask::Many { .. } => Facts::none(),
+        };
+        wrong_field_with("read_mask", &wrong.to_string(), facts)
+    })
+}
 
 /// A page of a list in order of key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +48,22 @@ impl Page {
         Ok(Self { after, size })
     }
 
-    /// The items of this page from `keys`, which are in order, and the token of the next page.
+    /// The items of this page, from those that are in order of key, and the token of the next page. Items with one key
+    /// stay together, also where that is more than the page should have.
     pub(super) fn cut<T>(self, items: impl IntoIterator<Item = (Key, T)>) -> (Vec<T>, String) {
         let mut rest = items
             .into_iter()
-            .filter(|(key, _)| self.after.is_none_or(|after| *key > after));
+            .filter(|(key, _)| self.after.is_none_or(|after| *key > after))
+            .peekable();
         let mut page = Vec::new();
         let mut last = None;
-        for (key, item) in rest.by_ref().take(self.size) {
+        while let Some((key, item)) =
+            rest.next_if(|(key, _)| page.len() < self.size || last == Some(*key))
+        {
             last = Some(key);
             page.push(item);
         }
-        match last.filter(|_| rest.next().is_some()) {
+        match last.filter(|_| rest.peek().is_some()) {
             Some((guid, port)) => (page, format!("{guid:016x}.{port:02x}")),
             None => (page, String::new()),
         }
@@ -75,6 +95,11 @@ mod tests {
             second.cut(without_3),
             (vec![4, 5, 6, 7, 8, 9], String::new())
         );
+        let twins: Vec<_> = all.iter().flat_map(|one| [*one, *one]).collect();
+        let (items, token) = Page::new(3, "", (100, 100)).unwrap().cut(twins.clone());
+        assert_eq!(items, [0, 0, 1, 1]);
+        let second = Page::new(1, &token, (100, 100)).unwrap();
+        assert_eq!(second.cut(twins).0, [2, 2]);
         let exact = Page::new(10, "", (100, 100)).unwrap();
         assert_eq!(exact.cut(all).1, "");
         assert!(Page::new(1, "nonsense", (1, 1)).is_err());

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
 use weft_api::time::timestamp;
+use weft_api::v1;
 use weft_api::v1::port_service_server::PortService;
-use weft_api::{disabled_port, v1};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::evidence::{EndEvidence, LinkUse, way_round};
@@ -69,27 +69,18 @@ impl PortService for Services {
 
     async fn list_disabled_ports(
         &self,
-        _: Request<v1::ListDisabledPortsRequest>,
+        request: Request<v1::ListDisabledPortsRequest>,
     ) -> Result<Response<v1::ListDisabledPortsResponse>, Status> {
-        self.must_be_master()?;
-        let (told, answer) = oneshot::channel();
-        let asked = ask(&self.engine, Ask::DisabledPorts(told));
-        asked.map_err(|refusal| status(&refusal))?;
-        let ports = answer.await.map_err(|_| stopping())?.into_iter();
-        let ports = ports.map(disabled_port).collect();
-        Ok(Response::new(v1::ListDisabledPortsResponse { ports }))
+        let listed = self.disabled_ports(request.into_inner()).await?;
+        Ok(Response::new(listed))
     }
 
     async fn list_quarantine(
         &self,
-        _: Request<v1::ListQuarantineRequest>,
+        request: Request<v1::ListQuarantineRequest>,
     ) -> Result<Response<v1::ListQuarantineResponse>, Status> {
-        self.must_be_master()?;
-        let (told, answer) = oneshot::channel();
-        ask(&self.engine, Ask::Quarantine(told)).map_err(|refusal| status(&refusal))?;
-        let ports = answer.await.map_err(|_| stopping())?;
-        let ports = ports.into_iter().map(Into::into).collect();
-        Ok(Response::new(v1::ListQuarantineResponse { ports }))
+        let listed = self.quarantine(request.into_inner()).await?;
+        Ok(Response::new(listed))
     }
 
     async fn quarantine_port(

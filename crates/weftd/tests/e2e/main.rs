@@ -21,6 +21,7 @@ mod instances;
 mod keys;
 mod lifecycle;
 mod link_errors;
+mod lists;
 mod live;
 mod logs;
 mod loop_test;

@@ -260,10 +260,14 @@ class Client:
         request = port_pb2.SetPortStateRequest(port=port, action=action, validate_only=validate_only)
         _answer(lambda: self._port.SetPortState(request, timeout=self._timeout))
 
-    def quarantine(self) -> list[port_pb2.QuarantinedPort]:
-        """Ports in quarantine, held back, or with errors over a rule."""
-        request = port_pb2.ListQuarantineRequest()
-        return list(_answer(lambda: self._port.ListQuarantine(request, timeout=self._timeout)).ports)
+    def quarantine(self, point: str = "") -> list[port_pb2.QuarantinedPort]:
+        """Ports in quarantine, held back, or with errors over a rule; `point` limits them, such as 'node:edge1'."""
+
+        def page(token: str) -> port_pb2.ListQuarantineResponse:
+            request = port_pb2.ListQuarantineRequest(point=point, page_token=token)
+            return self._port.ListQuarantine(request, timeout=self._timeout)
+
+        return list(_pages(page, lambda answer: answer.ports))
 
     def quarantine_port(self, port: types_pb2.PortId, comment: str, force: bool = False) -> sweep_pb2.Sweep:
         """Leaves a link out of routes until it is released; waits until that is in force."""
