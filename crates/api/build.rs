@@ -14,6 +14,7 @@ const FILES: [&str; 20] = [
     "v1/config",
     "v1/watch",
     "v1/perf",
+    "v1/perf_group",
     "v1/counters",
     "emulator/v1/emulator",
     "v1/manager",

@@ -24,6 +24,7 @@ use crate::v1::fabric_service_client::FabricServiceClient;
 use crate::v1::history_service_client::HistoryServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
 use crate::v1::operation_service_client::OperationServiceClient;
+use crate::v1::perf_group_service_client::PerfGroupServiceClient;
 use crate::v1::perf_service_client::PerfServiceClient;
 use crate::v1::picture_service_client::PictureServiceClient;
 use crate::v1::port_service_client::PortServiceClient;
@@ -266,6 +267,11 @@ impl Client {
     /// The service for link loads.
     pub fn perf(&self) -> PerfServiceClient<Calls> {
         PerfServiceClient::new(self.calls())
+    }
+
+    /// The service for groups of ports.
+    pub fn perf_groups(&self) -> PerfGroupServiceClient<Calls> {
+        PerfGroupServiceClient::new(self.calls())
     }
 
     /// The service for counters of ports.

@@ -323,7 +323,7 @@ fn add(sums: &mut LaneCounters, more: &LaneCounters) {
     }
 }
 
-fn reading(reading: Reading) -> v1::CounterReading {
+pub(super) fn reading(reading: Reading) -> v1::CounterReading {
     match reading {
         Reading::Done | Reading::ClearFailed => v1::CounterReading::Done,
         Reading::Skipped => v1::CounterReading::Skipped,
@@ -331,7 +331,7 @@ fn reading(reading: Reading) -> v1::CounterReading {
     }
 }
 
-fn end(image: &Image, place: usize) -> Option<v1::LinkEnd> {
+pub(super) fn end(image: &Image, place: usize) -> Option<v1::LinkEnd> {
     let port = image.roster.ports.get(place)?;
     let member = image.roster.member_of(port);
     let node = image.roster.snapshot.topology.node(member.node);
@@ -347,7 +347,7 @@ fn end(image: &Image, place: usize) -> Option<v1::LinkEnd> {
 }
 
 /// Rate of a port's link in the direction of sending, Gb/s as in its name.
-fn rate_gbps(port: &RosterPort) -> f64 {
+pub(super) fn rate_gbps(port: &RosterPort) -> f64 {
     let lane = match port.speed {
         LinkSpeed::G12_5 => 12.5,
         LinkSpeed::G25 => 25.0,
@@ -359,16 +359,8 @@ fn rate_gbps(port: &RosterPort) -> f64 {
     }
 }
 
-fn categories(image: &Image, place: usize) -> Option<v1::CounterCategories> {
-    let values = image.port(place)?.categories();
-    Some(v1::CounterCategories {
-        integrity: values.integrity,
-        congestion: values.congestion,
-        sma_congestion: values.sma_congestion,
-        bubble: values.bubble,
-        security: values.security,
-        routing: values.routing,
-    })
+pub(super) fn categories(image: &Image, place: usize) -> Option<v1::CounterCategories> {
+    Some(image.port(place)?.categories().into())
 }
 
 #[cfg(test)]

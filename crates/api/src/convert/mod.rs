@@ -6,6 +6,7 @@ mod event;
 mod fabric;
 mod fabric_plan;
 mod perf;
+mod perf_group;
 mod plan;
 mod port;
 mod quarantine;

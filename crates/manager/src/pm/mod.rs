@@ -46,7 +46,7 @@ use history::History;
 pub(crate) use image::Raw;
 pub use image::{Delta, Image, Reading, Totals};
 pub use io::{PmEvent, PmInput, PmOutput, PmReport, PortName};
-pub use roster::{FabricLanes, Member, Roster, RosterPort};
+pub use roster::{BUILT_IN_GROUPS, FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
 pub use view::{LinkView, PortView, Sending};

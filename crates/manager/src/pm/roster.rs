@@ -14,7 +14,7 @@ use crate::settings::MANAGEMENT_LANE;
 use crate::settings::members::Candidate;
 
 /// Names of the groups that always exist, in the order of their bits.
-pub(crate) const BUILT_IN_GROUPS: [&str; 3] = ["All", "HFIs", "SWs"];
+pub const BUILT_IN_GROUPS: [&str; 3] = ["All", "HFIs", "SWs"];
 
 /// An agent with its ports: a switch, or one port of an HFI.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Roster {
     pub(crate) fn new(snapshot: Arc<Snapshot>, settings: &PmSettings) -> Self {
         let mut roster = Self {
             members: members(&snapshot.topology, settings),
-            groups: group_names(settings),
+            groups: settings.group_names(),
             fabrics: fabrics(settings),
             lanes: lanes(settings),
             snapshot,
@@ -281,12 +281,15 @@ fn members(topology: &Topology, settings: &PmSettings) -> Vec<Member> {
     members
 }
 
-fn group_names(settings: &PmSettings) -> Vec<String> {
-    let built_in = BUILT_IN_GROUPS.iter().map(|name| (*name).to_owned());
-    let users = settings.groups.iter().take(USER_GROUPS_MAX);
-    built_in
-        .chain(users.map(|group| group.name.clone()))
-        .collect()
+impl PmSettings {
+    /// The names of all groups, in the order of their bits.
+    pub fn group_names(&self) -> Vec<String> {
+        let built_in = BUILT_IN_GROUPS.iter().map(|name| (*name).to_owned());
+        let users = self.groups.iter().take(USER_GROUPS_MAX);
+        built_in
+            .chain(users.map(|group| group.name.clone()))
+            .collect()
+    }
 }
 
 fn fabrics(settings: &PmSettings) -> Vec<FabricLanes> {

@@ -135,7 +135,8 @@ impl Image {
         })
     }
 
-    fn sending(&self, place: usize) -> Sending {
+    /// What a port sent, by its place; nothing in an image that has none before it.
+    pub fn sending(&self, place: usize) -> Sending {
         let scene = Scene::new(self);
         let seconds = self.span_ns as f64 / 1e9;
         if seconds == 0.0 {

@@ -24,12 +24,13 @@ const READING: [&str; 9] = [
     "weft.v1.WatchService",
 ];
 /// Services that need the fabric; the empty name is the daemon as a whole.
-const ACTING: [&str; 6] = [
+const ACTING: [&str; 7] = [
     "",
     "weft.v1.RouteService",
     "weft.v1.PortService",
     "weft.v1.ReplacementService",
     "weft.v1.PerfService",
+    "weft.v1.PerfGroupService",
     "weft.emulator.v1.EmulatorService",
 ];
 /// The service that does not serve while sweeps are paused, either.

@@ -19,6 +19,7 @@ mod manager;
 mod operation;
 mod page;
 mod perf;
+mod perf_group;
 mod picture;
 mod plan;
 mod port;
@@ -55,6 +56,7 @@ use weft_api::v1::fabric_service_server::FabricServiceServer;
 use weft_api::v1::history_service_server::HistoryServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
+use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
 use weft_api::v1::perf_service_server::PerfServiceServer;
 use weft_api::v1::picture_service_server::PictureServiceServer;
 use weft_api::v1::port_service_server::PortServiceServer;
@@ -230,6 +232,7 @@ fn router(
         .add_service(ManagerServiceServer::new(services.clone()))
         .add_service(config)
         .add_service(PerfServiceServer::new(services.clone()))
+        .add_service(PerfGroupServiceServer::new(services.clone()))
         .add_service(PictureServiceServer::new(services.clone()))
         .add_service(counters)
         .add_service(EmulatorServiceServer::new(services.clone()))

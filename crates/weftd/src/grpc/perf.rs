@@ -46,12 +46,7 @@ impl Services {
     pub(super) fn must_read_counters(&self) -> Result<Duration, Status> {
         let settings = self.query_settings.borrow();
         let interval = settings.pm.as_ref().map(|pm| pm.interval);
-        interval.ok_or_else(|| {
-            Status::failed_precondition(
-                "the performance manager is off, so nobody reads the ports' counters: set \
-                 <Start>1</Start> in section <Pm> of the configuration and reload it",
-            )
-        })
+        interval.ok_or_else(is_off)
     }
 
     /// The last image, once it has one before it.
@@ -67,6 +62,14 @@ impl Services {
             ))
         })
     }
+}
+
+/// The refusal of what needs the performance manager, where there is none.
+pub(super) fn is_off() -> Status {
+    Status::failed_precondition(
+        "the performance manager is off, so nobody reads the ports' counters: set \
+         <Start>1</Start> in section <Pm> of the configuration and reload it",
+    )
 }
 
 fn busiest(image: &Image, limit: usize, order: v1::LinkOrder) -> v1::ListBusiestLinksResponse {

@@ -18,6 +18,7 @@ use crate::pm::Pm;
 use crate::pm::categories::Scene;
 use crate::pm::image::{Image, Reading};
 use crate::pm::roster::{Member, RosterPort};
+use crate::pm::settings::Categories;
 
 /// Stands for all ports of a node.
 const ALL_PORTS: PortNum = PortNum(255);
@@ -49,7 +50,9 @@ impl Set {
     /// Whether a port is in it.
     pub(super) fn has(self, port: &RosterPort) -> bool {
         let bits = match self {
-            Self::Group(index) => u32::from(port.groups) >> index,
+            Self::Group(index) => u32::from(port.groups)
+                .checked_shr(index as u32)
+                .unwrap_or(0),
             Self::Fabric(index) => port.fabrics >> index,
         };
         port.is_active && bits & 1 == 1
@@ -63,10 +66,58 @@ impl Set {
         }
     }
 
+    /// What its ports carry and how bad their errors are, without its name and the image's identity.
+    fn info(self, image: &Image, thresholds: &Categories) -> GroupInfo {
+        let mut inside = Inside::default();
+        let mut border = Border::default();
+        let scene = Scene::new(image);
+        for (place, port) in self.ports(image) {
+            match self.is_internal(port) {
+                true => inside.add(thresholds, &scene, place, port),
+                false => border.add(thresholds, &scene, place, port),
+            }
+        }
+        let (max_external_mbps, max_internal_mbps) =
+            (border.rates.most_mbps(), inside.rates.most_mbps());
+        GroupInfo {
+            num_internal_ports: inside.ports,
+            num_external_ports: border.ports,
+            internal_util_stats: inside.used.finish(),
+            send_util_stats: border.sent.finish(),
+            recv_util_stats: border.received.finish(),
+            internal_category_stats: inside.trouble.finish(),
+            external_category_stats: border.trouble.finish(),
+            max_internal_rate: inside.rates.most(),
+            min_internal_rate: inside.rates.least(),
+            max_external_rate: border.rates.most(),
+            min_external_rate: border.rates.least(),
+            max_internal_mbps,
+            max_external_mbps,
+            ..GroupInfo::default()
+        }
+    }
+
     /// Its ports in an image, in order.
     pub(super) fn ports(self, image: &Image) -> impl Iterator<Item = (usize, &RosterPort)> {
         let ports = image.roster.ports.iter().enumerate();
         ports.filter(move |(_, port)| self.has(port))
+    }
+}
+
+impl Image {
+    /// What the ports of a group carry and how bad their errors are, by the group's place in [`Roster::groups`]. As
+    /// performance administration tells it, but for the group's name and the image's identity.
+    ///
+    /// [`Roster::groups`]: crate::pm::Roster::groups
+    pub fn group(&self, group: usize, thresholds: &Categories) -> GroupInfo {
+        Set::Group(group).info(self, thresholds)
+    }
+
+    /// Places of the ports of a group in the roster, in order, and whether the neighbour is in it too, or there is none.
+    pub fn group_ports(&self, group: usize) -> impl Iterator<Item = (usize, bool)> {
+        let set = Set::Group(group);
+        set.ports(self)
+            .map(move |(place, port)| (place, set.is_internal(port)))
     }
 }
 
@@ -253,33 +304,10 @@ impl Pm {
     ) -> Result<Records, Refusal> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::group(&image, &ask.group_name)?;
-        let mut inside = Inside::default();
-        let mut border = Border::default();
-        let scene = Scene::new(&image);
-        for (place, port) in set.ports(&image) {
-            match set.is_internal(port) {
-                true => inside.add(self, &scene, place, port),
-                false => border.add(self, &scene, place, port),
-            }
-        }
-        let (max_external_mbps, max_internal_mbps) =
-            (border.rates.most_mbps(), inside.rates.most_mbps());
         Ok(Records::one(GroupInfo {
             group_name: ask.group_name,
             image_id: id,
-            num_internal_ports: inside.ports,
-            num_external_ports: border.ports,
-            internal_util_stats: inside.used.finish(),
-            send_util_stats: border.sent.finish(),
-            recv_util_stats: border.received.finish(),
-            internal_category_stats: inside.trouble.finish(),
-            external_category_stats: border.trouble.finish(),
-            max_internal_rate: inside.rates.most(),
-            min_internal_rate: inside.rates.least(),
-            max_external_rate: border.rates.most(),
-            min_external_rate: border.rates.least(),
-            max_internal_mbps,
-            max_external_mbps,
+            ..set.info(&image, &self.settings.thresholds)
         }))
     }
 
@@ -289,7 +317,7 @@ impl Pm {
         let scene = Scene::new(&image);
         let mut inside = Inside::default();
         for (place, port) in set.ports(&image) {
-            inside.add(self, &scene, place, port);
+            inside.add(&self.settings.thresholds, &scene, place, port);
         }
         Ok(Records::one(VfInfo {
             vf_name: ask.vf_name,
@@ -314,7 +342,7 @@ struct Inside {
 }
 
 impl Inside {
-    fn add(&mut self, pm: &Pm, scene: &Scene<'_>, place: usize, port: &RosterPort) {
+    fn add(&mut self, thresholds: &Categories, scene: &Scene<'_>, place: usize, port: &RosterPort) {
         self.ports += 1;
         if !scene.is_read(place) {
             self.used.add_failed();
@@ -324,7 +352,7 @@ impl Inside {
         }
         self.used.add(scene, Some(place));
         let ends = std::iter::once(place);
-        self.trouble.add(scene, ends, &pm.settings.thresholds);
+        self.trouble.add(scene, ends, thresholds);
         self.rates.add(scene.static_rate(place));
     }
 }
@@ -340,7 +368,7 @@ struct Border {
 }
 
 impl Border {
-    fn add(&mut self, pm: &Pm, scene: &Scene<'_>, place: usize, port: &RosterPort) {
+    fn add(&mut self, thresholds: &Categories, scene: &Scene<'_>, place: usize, port: &RosterPort) {
         self.ports += 1;
         let other = port.neighbor.map(|other| other as usize);
         if !scene.is_read(place) {
@@ -354,7 +382,7 @@ impl Border {
         self.sent.add(scene, Some(place));
         self.received.add(scene, other);
         let ends = std::iter::once(place).chain(other);
-        self.trouble.add(scene, ends, &pm.settings.thresholds);
+        self.trouble.add(scene, ends, thresholds);
         self.rates.add(scene.static_rate(place));
     }
 }
