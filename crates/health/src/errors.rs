@@ -91,20 +91,21 @@ impl Trouble {
         }
     }
 
-    /// opareport's threshold for all that was counted since the counter was cleared; none where it has none.
-    fn most_ever(self) -> Option<u64> {
+    /// The least that was counted since the counter was cleared that is told: the vendor's lower threshold, which
+    /// opalinkanalysis has (opamon.si.conf), and that of opareport (opamon.conf) where there is no other.
+    fn least_ever(self) -> Option<u64> {
         match self {
             Self::RcvErrors | Self::Uncorrectable | Self::BufferOverruns | Self::FmConfig => {
                 Some(1)
             }
-            Self::XmitConstraint | Self::RcvConstraint => Some(10),
+            Self::XmitConstraint | Self::RcvConstraint => Some(11),
             Self::Replays | Self::Recoveries => None,
         }
     }
 }
 
-/// opareport's threshold LinkDowned.
-const LINK_DOWNED_MOST: u64 = 3;
+/// opalinkanalysis's threshold LinkDowned.
+const LINK_DOWNED_LEAST: u64 = 1;
 
 /// How errors of a link go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +160,7 @@ pub struct ErrorLog {
     now: u64,
     /// Ports whose device says that the link is bad, and what it says.
     bad: BTreeMap<(Guid, PortNum), u8>,
-    /// Counted since the counters were cleared, beyond opareport's thresholds.
+    /// Counted since the counters were cleared, beyond the vendor's thresholds.
     ever: BTreeMap<(Guid, PortNum), Vec<(&'static str, u64)>>,
 }
 
@@ -288,7 +289,7 @@ impl ErrorLog {
         self.bad.iter().map(|(port, quality)| (*port, *quality))
     }
 
-    /// Counts since the counters were cleared that are beyond opareport's thresholds.
+    /// Counts since the counters were cleared that are beyond the vendor's thresholds.
     pub(crate) fn ever(&self) -> impl Iterator<Item = ((Guid, PortNum), &[(&'static str, u64)])> {
         self.ever.iter().map(|(port, counts)| (*port, &**counts))
     }
@@ -298,9 +299,9 @@ fn beyond_ever(counters: &Counters) -> Vec<(&'static str, u64)> {
     let of = |counter: Counter| counters[counter as usize];
     let troubles = Trouble::ALL.into_iter().filter_map(|trouble| {
         let count = of(trouble.counter());
-        (count > trouble.most_ever()?).then_some((trouble.name(), count))
+        (count >= trouble.least_ever()?).then_some((trouble.name(), count))
     });
     let downs = of(Counter::LinkDowned);
-    let downs = (downs > LINK_DOWNED_MOST).then_some(("LinkDowned", downs));
+    let downs = (downs >= LINK_DOWNED_LEAST).then_some(("LinkDowned", downs));
     troubles.chain(downs).collect()
 }

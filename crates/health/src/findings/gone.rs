@@ -240,6 +240,12 @@ impl Finder<'_> {
                 None => self.gone_link(key),
             };
             finding.since = Some(since);
+            if finding.kind == Kind::Moved {
+                let ends = [Some(&finding.a), finding.b.as_ref()];
+                let ends = ends.into_iter().flatten();
+                self.moved
+                    .extend(ends.filter_map(|end| Some((end.node, end.port?))));
+            }
             self.found.push(finding);
             let lost = [a, b].into_iter().filter(|end| self.peer(*end).is_none());
             let lost: Vec<LinkEnd> = lost.collect();

@@ -135,33 +135,6 @@ impl Finder<'_> {
         }
     }
 
-    /// Links that are configured to be slower than both ends could be, as `opareport -o misconfiglinks` judges it.
-    pub(super) fn misconfigured(&mut self) {
-        for (from, to, a, b) in self.open_links() {
-            let info = |at| self.topology.port(at).map(|port| &port.info);
-            let (Some(here), Some(there)) = (info(a), info(b)) else {
-                continue;
-            };
-            let Some((width, speed)) = withheld(here, there) else {
-                continue;
-            };
-            let end = match less_enabled(here) {
-                true => from,
-                false => to,
-            };
-            let far = if end == from { to } else { from };
-            let what = format!(
-                "the link is configured to be slower than both ends could be: {width} lanes at {speed} Mb/s are supported"
-            );
-            let mut finding = self.at_link(Kind::Degraded, what, end, far);
-            finding.advice =
-                "enable the widths and speeds at both ends, unless it is meant so".to_owned();
-            finding.next = format!("weft port show {}", point(end));
-            self.found.push(finding);
-            self.explain([from, to]);
-        }
-    }
-
     fn between_switches(&self, a: LinkEnd, b: LinkEnd) -> bool {
         self.is_switch(a.0) && self.is_switch(b.0)
     }
@@ -247,7 +220,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Errors that were counted since counters were cleared, and not lately.
+    /// Errors that were counted since counters were cleared, and not lately; both ends of a link in one finding.
     pub(super) fn past_errors(&mut self) {
         let ever = self.moment.errors.ever();
         let mut all: BTreeMap<LinkEnd, String> = BTreeMap::new();
@@ -255,15 +228,22 @@ impl Finder<'_> {
             let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
             all.insert(end, counts.collect::<Vec<_>>().join(", "));
         }
-        for (end, counts) in all {
-            if self.is_explained(end) {
+        let mut told = BTreeSet::new();
+        for (end, counts) in &all {
+            if self.is_explained(*end) || told.contains(end) {
                 continue;
             }
-            let what = format!("counted since the counters were cleared: {counts}");
-            let (mut finding, _) = self.link_finding(Kind::PastErrors, what, end);
+            let far = self.peer(*end);
+            let other = match far.and_then(|far| all.get(&far)) {
+                Some(other) => format!("; other end: {other}"),
+                None => String::new(),
+            };
+            let what = format!("counted since the counters were cleared: {counts}{other}");
+            let (mut finding, _) = self.link_finding(Kind::PastErrors, what, *end);
             (finding.hosts, finding.host_names) = (0, Vec::new());
-            finding.next = why(end);
+            finding.next = why(*end);
             self.found.push(finding);
+            told.extend(far);
         }
     }
 }
@@ -309,12 +289,12 @@ fn error_words(errors: &PortErrors) -> String {
 }
 
 /// The widest of a set of widths.
-fn widest(widths: u16) -> u32 {
+pub(super) fn widest(widths: u16) -> u32 {
     LinkWidth(widths).lanes()
 }
 
-/// The fastest of a set of speeds.
-fn fastest(speeds: u16) -> u32 {
+/// The fastest of a set of speeds, Mb/s a lane.
+pub(super) fn fastest(speeds: u16) -> u32 {
     let best = LinkSpeed(1 << speeds.checked_ilog2().unwrap_or(0));
     best.lane_mbps()
 }
@@ -368,22 +348,6 @@ fn slowness(a: &PortInfo, b: &PortInfo) -> Option<(Kind, String)> {
         let what = format!("the link is slower than enabled: {}", parts.join(", "));
         (Kind::Degraded, what)
     })
-}
-
-/// Whether a port enables less than it supports.
-fn less_enabled(info: &PortInfo) -> bool {
-    fastest(info.link_speed_enabled.0) < fastest(info.link_speed_supported.0)
-        || widest(info.link_width_enabled.0) < widest(info.link_width_supported.0)
-}
-
-/// The lanes and the speed that both ends support, where less is enabled.
-fn withheld(a: &PortInfo, b: &PortInfo) -> Option<(u32, u32)> {
-    let speeds = a.link_speed_supported.0 & b.link_speed_supported.0;
-    let widths = a.link_width_supported.0 & b.link_width_supported.0;
-    let (speed, width) = (fastest(speeds), widest(widths));
-    let enabled_speed = fastest(a.link_speed_enabled.0 & b.link_speed_enabled.0);
-    let enabled_width = widest(a.link_width_enabled.0 & b.link_width_enabled.0);
-    (enabled_speed < speed || enabled_width < width).then_some((width, speed))
 }
 
 /// Whether a link has its full rate.

@@ -1,6 +1,7 @@
 //! What is wrong, by kind. One cause gives one finding: what follows from something that has been found already is not
 //! told again, which is why the steps have their order.
 
+mod configured;
 mod felt;
 mod gone;
 mod links;
@@ -37,6 +38,7 @@ pub(crate) fn findings(moment: &Moment<'_>) -> Vec<Finding> {
     finder.flapping();
     finder.degraded();
     finder.misconfigured();
+    finder.mismatched();
     finder.errors();
     finder.bad_quality();
     finder.modules();
@@ -56,6 +58,8 @@ struct Finder<'a> {
     links_of_gone: BTreeMap<Guid, Vec<LinkKey>>,
     /// Ports of which nothing more is to be told.
     explained: BTreeSet<LinkEnd>,
+    /// Ports with a cable of which is told that it led elsewhere.
+    moved: BTreeSet<LinkEnd>,
     /// Links of switched-off ports, by these, and hosts that are cut off by them.
     switched_off: BTreeMap<LinkEnd, (LinkEnd, Option<u64>)>,
     cut_off: BTreeMap<LinkEnd, Vec<String>>,
@@ -82,6 +86,7 @@ impl<'a> Finder<'a> {
             felt: Felt::new(moment.snapshot),
             links_of_gone,
             explained: BTreeSet::new(),
+            moved: BTreeSet::new(),
             switched_off: BTreeMap::new(),
             cut_off: BTreeMap::new(),
             found: Vec::new(),

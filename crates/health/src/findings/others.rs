@@ -123,7 +123,10 @@ impl Finder<'_> {
         let is_node = end.port == super::NO_PORT;
         match is_node {
             true => self.is_gone(guid) || self.is_refused(guid),
-            false => self.is_explained((guid, end.port)),
+            false => {
+                let end = (guid, end.port);
+                self.is_explained(end) || self.moved.contains(&end)
+            }
         }
     }
 

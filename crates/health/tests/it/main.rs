@@ -3,5 +3,6 @@
 
 mod healthy;
 mod lab;
+mod links;
 mod planted;
 mod values;

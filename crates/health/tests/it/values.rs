@@ -38,7 +38,7 @@ fn fabric() -> Topology {
     topology
 }
 
-fn findings(memory: &Memory, topology: &Topology) -> Vec<Finding> {
+pub(crate) fn findings(memory: &Memory, topology: &Topology) -> Vec<Finding> {
     page(memory, topology, None).findings
 }
 
@@ -85,7 +85,7 @@ fn page_with(
     })
 }
 
-fn seen(topology: &Topology) -> Memory {
+pub(crate) fn seen(topology: &Topology) -> Memory {
     let mut memory = Memory::default();
     for now in [1_000, 1_100] {
         memory.look(now, topology, KEEP, |_| None);
