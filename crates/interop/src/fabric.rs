@@ -15,7 +15,7 @@ use weft_testkit::view::{self, FabricView};
 use weft_transport::Address;
 
 /// Time limit for a tool, seconds, after which it is killed.
-const PATIENCE_SECONDS: &str = "120";
+const PATIENCE_SECONDS: u32 = 120;
 
 /// Output of a program, and whether it succeeded.
 #[derive(Debug, Clone)]
@@ -128,9 +128,17 @@ impl Fabric {
     /// # Panics
     /// When it cannot be run.
     pub fn run(&self, host: &str, line: &str) -> Ran {
+        self.run_within(host, line, PATIENCE_SECONDS)
+    }
+
+    /// The same, killed after so many seconds.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    pub fn run_within(&self, host: &str, line: &str, seconds: u32) -> Ran {
         println!("{host}: {line}");
         let mut command = self.command(host, "timeout");
-        command.args(["-k", "5", PATIENCE_SECONDS, "sh", "-c"]);
+        command.args(["-k", "5", &seconds.to_string(), "sh", "-c"]);
         let Output {
             status,
             stdout,

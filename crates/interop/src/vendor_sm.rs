@@ -48,8 +48,10 @@ pub struct SmSettings {
     pub changes: &'static [(&'static str, &'static str)],
     /// Additional virtual fabrics of all ports; the stock ones share the rest.
     pub shares: &'static [Share],
-    /// Topology file in the fabric's directory that is enforced by `<PreDefinedTopology>`.
+    /// Topology file in the fabric's directory that is named in `<PreDefinedTopology>`.
     pub topology: Option<&'static str>,
+    /// What its fields are checked for there: `Enabled` enforces them, `Warn` only tells.
+    pub topology_check: &'static str,
     /// `<Priority>` of the instance: the higher becomes master.
     pub priority: u8,
     /// `<MasterPingInterval>`, seconds: interval at which a standby polls the master.
@@ -69,6 +71,7 @@ impl Default for SmSettings {
             changes: &[],
             shares: &[],
             topology: None,
+            topology_check: "Enabled",
             priority: 0,
             ping_s: 5,
         }
@@ -229,7 +232,10 @@ pub fn write_config(fabric: &Fabric, host: &str, settings: &SmSettings) -> PathB
     let log = log_of(fabric, host);
     let edited = edit(&stock, settings, &log.to_string_lossy());
     let edited = match settings.topology {
-        Some(file) => enforce(&edited, &fabric.directory().join(file)),
+        Some(file) => {
+            let file = fabric.directory().join(file);
+            name_topology(&edited, &file, settings.topology_check)
+        }
         None => edited,
     };
     std::fs::write(&config, edited).unwrap();
@@ -281,13 +287,14 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
         .fold(edited, |text, (start, rank)| give_rank(&text, start, *rank))
 }
 
-/// The configuration with a topology file in its first instance, of which all fields are enforced.
-fn enforce(text: &str, file: &Path) -> String {
+/// The configuration with a topology file in its first instance, and what all its fields are checked for.
+fn name_topology(text: &str, file: &Path, check: &str) -> String {
     const SECTION: &str = "<PreDefinedTopology>\n";
     const END: &str = "</PreDefinedTopology>";
     let mut parts = text.splitn(3, SECTION);
     let mut part = || parts.next().unwrap();
-    let (before, common, instance) = (part(), part().replace(">Warn<", ">Enabled<"), part());
+    let check = format!(">{check}<");
+    let (before, common, instance) = (part(), part().replace(">Warn<", &check), part());
     let (_, after) = instance.split_once(END).unwrap();
     let file = file.display();
     let named = format!("<Enable>1</Enable><TopologyFilename>{file}</TopologyFilename>");
