@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 22] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -27,6 +27,7 @@ const FILES: [&str; 20] = [
     "v1/picture",
     "v1/history",
     "v1/audit",
+    "v1/moment",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

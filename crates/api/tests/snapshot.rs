@@ -1,10 +1,12 @@
 //! A snapshot in parts and back, and parts that make no sense.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_api::snapshot::{Assembler, SnapshotError, parts};
+use weft_api::snapshot::{Assembler, SnapshotError, of_pieces, parts, pieces};
 use weft_api::v1::GetSnapshotResponse;
 use weft_api::v1::SnapshotExtra;
 use weft_api::v1::get_snapshot_response::Part;
@@ -168,7 +170,7 @@ fn assemble(
 fn comes_back_as_it_was_but_for_the_key() {
     for spec in ["back-to-back", "fattree:64", "torus:3x3"] {
         let before = snapshot(spec);
-        let after = assemble(parts(before.clone(), &EXTRAS)).unwrap();
+        let after = assemble(parts(before.clone(), &EXTRAS, None)).unwrap();
         assert_eq!((after.generation, after.unix_time), (7, 1_700_000_000));
         assert_eq!(after.topology, before.topology, "{spec}");
         assert_eq!(after.linear, before.linear, "{spec}");
@@ -189,7 +191,7 @@ fn comes_back_as_it_was_but_for_the_key() {
 
 #[test]
 fn what_is_not_asked_for_is_lacking() {
-    let after = assemble(parts(snapshot("one-switch:2"), &[])).unwrap();
+    let after = assemble(parts(snapshot("one-switch:2"), &[], None)).unwrap();
     let lacking = Lacking {
         port_tables: true,
         buffers: true,
@@ -204,7 +206,7 @@ fn what_is_not_asked_for_is_lacking() {
 
 #[test]
 fn extras_that_make_no_sense_are_refused() {
-    let all: Vec<_> = parts(snapshot("one-switch:2"), &EXTRAS).collect();
+    let all: Vec<_> = parts(snapshot("one-switch:2"), &EXTRAS, None).collect();
     let change = |change: fn(&mut Part)| {
         let mut parts = all.clone();
         let every = parts.iter_mut().filter_map(|part| part.part.as_mut());
@@ -243,7 +245,7 @@ fn extras_that_make_no_sense_are_refused() {
 
 #[test]
 fn parts_that_do_not_fit_are_refused() {
-    let all: Vec<_> = parts(snapshot("one-switch:2"), &[]).collect();
+    let all: Vec<_> = parts(snapshot("one-switch:2"), &[], None).collect();
     let change = |index: usize, change: fn(&mut Part)| {
         let mut parts = all.clone();
         change(parts[index].part.as_mut().unwrap());
@@ -277,13 +279,149 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(matches!(assemble([]), Err(SnapshotError::NoHeader)));
 }
 
+/// A store of pieces: returns how many have changed.
+fn keep(
+    store: &mut BTreeMap<Vec<u8>, Vec<u8>>,
+    before: Option<&Snapshot>,
+    now: &Snapshot,
+) -> usize {
+    let mut changed = 0;
+    let Ok(()) = pieces::<Infallible>(before, now, &mut |piece| {
+        assert_ne!(piece.before, piece.now);
+        let held = store.remove(piece.key);
+        assert_eq!(held.as_deref(), piece.before, "what was said before");
+        if let Some(value) = piece.now {
+            store.insert(piece.key.to_vec(), value.to_vec());
+        }
+        changed += 1;
+        Ok(())
+    });
+    changed
+}
+
+/// The snapshot with its nodes in another order, and without one of them.
+fn without_node(snapshot: &Arc<Snapshot>) -> Snapshot {
+    let gone = snapshot.topology.node(NodeId(3)).unwrap().guid().0;
+    let (mut nodes, mut others) = (Vec::new(), Vec::new());
+    for response in parts(Arc::clone(snapshot), &EXTRAS, None) {
+        let place = match response.part.as_ref().unwrap() {
+            Part::Node(_) => &mut nodes,
+            _ => &mut others,
+        };
+        place.push(response);
+    }
+    nodes.remove(3);
+    nodes.reverse();
+    let is_gone = |id: &Option<weft_api::v1::PortId>| id.unwrap().node_guid == gone;
+    for response in &mut others {
+        if let Part::Links(links) = response.part.as_mut().unwrap() {
+            links
+                .links
+                .retain(|link| !is_gone(&link.a) && !is_gone(&link.b));
+        }
+    }
+    others.retain(|response| match response.part.as_ref().unwrap() {
+        Part::PortTables(tables) => tables.node_guid != gone,
+        Part::Linear(table) => table.switch_guid != gone,
+        Part::PortGroups(groups) => groups.switch_guid != gone,
+        Part::Multicast(table) => table.switch_guid != gone,
+        _ => true,
+    });
+    let header = others.remove(0);
+    let all = [header].into_iter().chain(nodes).chain(others);
+    assemble(all).unwrap()
+}
+
+#[test]
+fn pieces_that_changed_make_the_snapshot_of_now() {
+    let first = snapshot("fattree:64");
+    let mut table = (*first).clone();
+    table.generation = 8;
+    let mut rows: Vec<Arc<[u8]>> = (0..first.linear.len() as u32)
+        .map(|index| {
+            Arc::clone(
+                first
+                    .linear
+                    .row_shared(weft_fabric::SwitchIndex(index))
+                    .unwrap(),
+            )
+        })
+        .collect();
+    rows[2] = Arc::from(vec![7; 60]);
+    table.linear = Arc::new(LinearTables::new(rows));
+    let mut cut = table.clone();
+    let topology = Arc::make_mut(&mut cut.topology);
+    let (end, _) = topology.links().nth(30).unwrap();
+    topology.disconnect(end);
+    let mut joined = cut.clone();
+    let administration = Arc::make_mut(&mut joined.administration);
+    Arc::make_mut(&mut administration.groups).remove(1);
+    let mut standby = joined.clone();
+    standby.lacking.administration = true;
+    standby.administration = Arc::default();
+    let less = without_node(&Arc::new(joined.clone()));
+    let other = (*snapshot("torus:3x3")).clone();
+    let all = [
+        (table, Some(2)),
+        (cut, Some(4)),
+        (joined, Some(1)),
+        (standby, None),
+        (less, None),
+        (other, None),
+        (Snapshot::default(), None),
+    ];
+    let mut store = BTreeMap::new();
+    keep(&mut store, None, &first);
+    let mut before = (*first).clone();
+    for (place, (now, few)) in all.into_iter().enumerate() {
+        let changed = keep(&mut store, Some(&before), &now);
+        assert!(
+            few.is_none_or(|few| changed <= few),
+            "{place}: {changed} pieces"
+        );
+        let mut whole = BTreeMap::new();
+        keep(&mut whole, None, &now);
+        assert!(
+            store == whole,
+            "{place}: changes make another snapshot than the whole"
+        );
+        let extras = &EXTRAS[..5];
+        let back = of_pieces(store.clone()).unwrap();
+        let expected: Vec<_> = parts(Arc::new(now.clone()), extras, None).collect();
+        let back: Vec<_> = parts(Arc::new(back), extras, None).collect();
+        assert!(back == expected, "{place}: the parts differ");
+        before = now;
+    }
+}
+
+#[test]
+fn pieces_that_make_no_snapshot_are_refused() {
+    let mut store = BTreeMap::new();
+    keep(&mut store, None, &snapshot("one-switch:3"));
+    for key in store.keys() {
+        let mut wrong = store.clone();
+        wrong.remove(key);
+        // What is gone may be missing, but nothing panics.
+        let _ = of_pieces(wrong);
+        for value in [vec![], vec![0xFF; 3]] {
+            let mut wrong = store.clone();
+            wrong.insert(key.clone(), value);
+            let _ = of_pieces(wrong);
+        }
+    }
+    store.insert(vec![99], vec![]);
+    let error = of_pieces(store).unwrap_err().to_string();
+    assert_eq!(error, "a key of the snapshot is missing or wrong");
+    assert!(of_pieces(BTreeMap::new()).is_err());
+}
+
 proptest! {
     #[test]
     fn no_order_and_no_loss_of_parts_panics(
         order in prop::collection::vec(0usize..20, 0..40),
         cut in 0usize..300,
     ) {
-        let all: Vec<_> = parts(snapshot("one-switch:3"), &EXTRAS).collect();
+        let all: Vec<_> = parts(snapshot("one-switch:3"), &EXTRAS, None).collect();
         let chosen = order.iter().map(|index| {
             let mut part = all[index % all.len()].clone();
             if let Some(Part::Node(node)) = &mut part.part {

@@ -9,6 +9,7 @@
 
 mod bfrctrl;
 mod brief;
+mod changes;
 mod codes;
 mod comps;
 mod courses;
@@ -53,6 +54,10 @@ mod vfinfo;
 mod vfmember;
 
 pub use bfrctrl::{BuffersReport, LaneBuffer, PortBuffers, Receiver, bfrctrl};
+pub use changes::{
+    ChangedEnd, ChangedLid, ChangedLink, ChangedNode, ChangedRate, ChangesReport, MovedRoutes,
+    RenamedNode, changes,
+};
 pub use comps::{CompsReport, System, comps};
 pub use courses::{NoCourse, courses};
 pub use dgmember::{DeviceGroupEntry, DeviceGroupPort, DeviceGroupsReport, dgmember};

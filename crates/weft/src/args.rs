@@ -1,7 +1,9 @@
 //! The command line.
 
+mod at;
 mod audit;
 mod counters;
+mod diff;
 mod emulator;
 mod fm;
 mod health;
@@ -23,9 +25,12 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
+pub(crate) use at::At;
 pub(crate) use audit::{AuditCommand, AuditList, AuditVerify};
 use counters::COUNTERS;
 pub(crate) use counters::{Counters, PortShow};
+use diff::DIFF;
+pub(crate) use diff::Diff;
 pub(crate) use emulator::{Emulator, Traffic, TrafficStart};
 pub(crate) use fm::{FmCommand, LoopTestCommand};
 use health::HEALTH;
@@ -199,7 +204,10 @@ pub(crate) enum Command {
     /// List changes that were asked for, with who and why, and check that record.
     #[command(subcommand, after_help = LOG)]
     Audit(AuditCommand),
-    /// Show what is kept of the past: counters and events, from when to when.
+    /// Print what differs between two moments: nodes, links, LIDs and routes.
+    #[command(after_help = DIFF)]
+    Diff(Diff),
+    /// Show what is kept of the past: counters, events and states of the fabric, from when to when.
     History(ShowHistory),
     /// Show the busiest links, updated with every reading of the counters.
     #[command(after_help = TOP)]
@@ -222,6 +230,8 @@ pub(crate) enum Command {
 pub(crate) enum Fabric {
     /// Print counts of nodes, links and ports, and the last sweep.
     Show {
+        #[command(flatten)]
+        at: At,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -127,16 +127,18 @@ impl Session {
 
     /// The whole fabric.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, CliError> {
-        self.snapshot_with(&[]).await
+        let (snapshot, _) = self.snapshot_at(&[], None).await?;
+        Ok(snapshot)
     }
 
-    /// The whole fabric with parts that only come when they are asked for.
-    pub(crate) async fn snapshot_with(
+    /// The whole fabric with parts that only come when they are asked for, at a moment of the past or now.
+    pub(crate) async fn snapshot_at(
         &self,
         extras: &[v1::SnapshotExtra],
-    ) -> Result<Snapshot, CliError> {
+        at: Option<v1::Moment>,
+    ) -> Result<(Snapshot, Option<v1::MomentShown>), CliError> {
         let client = self.services(Effort::Work);
-        let snapshot = async { Ok(client.snapshot_with(extras).await) };
+        let snapshot = async { Ok(client.snapshot_at(extras, at).await) };
         match self.in_time(Effort::Work, snapshot).await? {
             Err(ClientError::Refused(status)) => Err(self.explain(Effort::Work, status).await),
             other => Ok(other?),

@@ -14,11 +14,11 @@ use crate::output;
 /// Writes a file to `to`, or to standard output; `bytes` takes them from a message.
 ///
 /// # Errors
-/// [`CliError`] where the daemon refuses or is too slow, or the file cannot be written.
+/// [`CliError`] where the daemon refuses or is too slow, or the file cannot be written, and that of `bytes`.
 pub(crate) async fn download<T>(
     session: &Session,
     call: impl Future<Output = Result<Response<Streaming<T>>, Status>>,
-    bytes: fn(T) -> Vec<u8>,
+    mut bytes: impl FnMut(T) -> Result<Vec<u8>, CliError>,
     to: Option<&Path>,
 ) -> Result<(), CliError> {
     let mut parts = session.answer(Effort::Work, call).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn download<T>(
     loop {
         let next = async { Ok(parts.next().await) };
         match session.in_time(Effort::Work, next).await? {
-            Some(Ok(part)) => out.write_all(&bytes(part))?,
+            Some(Ok(part)) => out.write_all(&bytes(part)?)?,
             Some(Err(status)) => return Err(session.explain(Effort::Work, status).await),
             None => break,
         }

@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const CONFIG: &str = "/etc/opa/opamon.conf";
 
 /// What the ports of a fabric have counted, as its file or else the daemon tells it, and the thresholds of the call; none
-/// if the file does not tell it.
+/// if the file does not tell it, and of the past.
 pub(crate) async fn counted(
     daemon: &Daemon,
     snapshot: &Snapshot,
@@ -34,6 +34,7 @@ pub(crate) async fn counted(
     let counts = match (&args.snapshot, &snapshot.counts) {
         (Some(_), None) => return Ok(None),
         (Some(_), Some(counts)) => counts.as_ref().clone(),
+        (None, _) if args.at.at.is_some() => return Ok(None),
         (None, _) => {
             let session = connect(daemon).await?;
             let first = all_totals(&session).await?;

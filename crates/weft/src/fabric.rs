@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::time::{unix_ns, unix_s};
+use weft_api::time::{Timestamp, unix_ns, unix_s};
 use weft_api::v1;
 
-use crate::args::{Daemon, Export, Fabric};
+use crate::args::{At, Daemon, Export, Fabric};
 use crate::connect::{Effort, connect};
 use crate::download::download;
 use crate::error::CliError;
@@ -17,16 +17,22 @@ use crate::time::utc_of;
 
 pub(crate) async fn run(daemon: &Daemon, command: &Fabric) -> Result<ExitCode, CliError> {
     match command {
-        Fabric::Show { json } => show(daemon, *json).await,
+        Fabric::Show { at, json } => show(daemon, at, *json).await,
         Fabric::Export(args) => export(daemon, args).await,
     }
 }
 
-async fn show(daemon: &Daemon, json: bool) -> Result<ExitCode, CliError> {
+async fn show(daemon: &Daemon, at: &At, json: bool) -> Result<ExitCode, CliError> {
+    let moment = at.moment()?;
     let session = connect(daemon).await?;
-    let mut service = session.services(Effort::Look).fabric();
-    let fabric = service.get_fabric(v1::GetFabricRequest {});
-    let fabric = session.answer(Effort::Look, fabric).await?;
+    let effort = match moment {
+        None => Effort::Look,
+        Some(_) => Effort::Work,
+    };
+    let mut service = session.services(effort).fabric();
+    let fabric = service.get_fabric(v1::GetFabricRequest { at: moment });
+    let fabric = session.answer(effort, fabric).await?;
+    at.tell(fabric.moment.as_ref())?;
     match json {
         true => output::json(&fabric_json(&fabric))?,
         false => output::text(fabric_text(&fabric))?,
@@ -35,6 +41,9 @@ async fn show(daemon: &Daemon, json: bool) -> Result<ExitCode, CliError> {
 }
 
 fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
+    if fabric.moment.is_some() {
+        return counts(fabric);
+    }
     let mut text = format!(
         "Fabric {} on {}, weftd {}\n",
         fabric.instance, fabric.connected_to, fabric.version
@@ -68,16 +77,7 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         text += "No sweep has ended yet\n";
         return text;
     }
-    let taken = utc_of(fabric.time);
-    text += &format!(
-        "Generation {} of {taken}: {} HFIs, {} switches, {} links\n",
-        fabric.generation, fabric.hfis, fabric.switches, fabric.links
-    );
-    let ports = fabric
-        .ports
-        .iter()
-        .map(|count| format!("{} {}", count.ports, state_name(count)));
-    text += &format!("Ports: {}\n", ports.collect::<Vec<_>>().join(", "));
+    text += &counts(fabric);
     if let Some(routing) = &fabric.routing {
         text += &format!("Routing: {}{}\n", routing.engine, routing_notes(routing));
     }
@@ -91,6 +91,23 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         text += &format!("Sweep {} is under way\n", sweep.number);
     }
     text
+}
+
+/// What is there, which is known of the past too.
+fn counts(fabric: &v1::GetFabricResponse) -> String {
+    let taken = utc_of(fabric.time);
+    let ports = fabric
+        .ports
+        .iter()
+        .map(|count| format!("{} {}", count.ports, state_name(count)));
+    format!(
+        "Generation {} of {taken}: {} HFIs, {} switches, {} links\nPorts: {}\n",
+        fabric.generation,
+        fabric.hfis,
+        fabric.switches,
+        fabric.links,
+        ports.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Remarks on the routing besides the engine's name.
@@ -108,6 +125,9 @@ fn routing_notes(routing: &v1::Routing) -> String {
 }
 
 fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
+    if let Some(moment) = &fabric.moment {
+        return past_json(fabric, moment);
+    }
     let ports = fabric
         .ports
         .iter()
@@ -140,6 +160,26 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
     })
 }
 
+/// What is known of the past.
+fn past_json(fabric: &v1::GetFabricResponse, moment: &v1::MomentShown) -> Value {
+    let ports = fabric
+        .ports
+        .iter()
+        .map(|count| (state_name(count), json!(count.ports)));
+    let time = |time: &Option<Timestamp>| time.as_ref().map(|time| utc(unix_ns(time)));
+    json!({
+        "at": time(&moment.time),
+        "since": time(&moment.since),
+        "sweep": moment.sweep,
+        "generation": fabric.generation,
+        "unix_time": fabric.unix_time,
+        "hfis": fabric.hfis,
+        "switches": fabric.switches,
+        "links": fabric.links,
+        "ports": ports.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
 fn state_name(count: &v1::PortCount) -> String {
     let name = count.state().as_str_name();
     name.trim_start_matches("PORT_STATE_").to_lowercase()
@@ -158,10 +198,13 @@ async fn export(daemon: &Daemon, args: &Export) -> Result<ExitCode, CliError> {
     let request = v1::ExportFabricRequest {
         format: format.into(),
         port_tables: args.port_tables,
+        at: args.at.moment()?,
     };
     let mut service = session.services(Effort::Work).fabric();
     let exported = service.export_fabric(request);
     let to = args.output.as_deref();
-    download(&session, exported, |part| part.data, to).await?;
+    let mut tell = args.at.tell_first();
+    let bytes = |part: v1::ExportFabricResponse| tell(part.moment).map(|()| part.data);
+    download(&session, exported, bytes, to).await?;
     Ok(ExitCode::SUCCESS)
 }

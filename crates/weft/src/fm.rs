@@ -181,5 +181,5 @@ async fn dump(session: &Session, file: &Path) -> Result<(), CliError> {
     let mut service = session.services(Effort::Work).manager();
     let dumped = service.dump_state(v1::DumpStateRequest {});
     let to = Some(file).filter(|file| *file != Path::new("-"));
-    download(session, dumped, |part| part.data, to).await
+    download(session, dumped, |part| Ok(part.data), to).await
 }

@@ -3,12 +3,14 @@
 
 mod args;
 mod asked;
+mod at;
 mod audit;
 mod baseline;
 mod check;
 mod config;
 mod connect;
 mod counters;
+mod diff;
 mod download;
 mod drain;
 mod emulator;
@@ -92,6 +94,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(&args.daemon, command).await,
         Command::Audit(command) => audit::run(&args.daemon, command).await,
+        Command::Diff(command) => diff::run(&args.daemon, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,
         Command::Counters(command) if command.is_past() => {
             past::counters(&args.daemon, command).await

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use weft_api::v1;
 
-use crate::args::{Export, RouteShow};
+use crate::args::{At, Export, RouteShow};
 use crate::connect::{Effort, Session};
 use crate::download::download;
 use crate::error::CliError;
@@ -26,8 +26,9 @@ pub(crate) async fn export(session: &Session, args: &Export) -> Result<ExitCode,
         hosts: args.hosts,
         route,
         load: args.load,
+        at: args.at.moment()?,
     };
-    draw(session, request, args.output.as_deref()).await
+    draw(session, request, &args.at, args.output.as_deref()).await
 }
 
 /// Writes the picture of a route.
@@ -35,9 +36,10 @@ pub(crate) async fn show_route(session: &Session, args: &RouteShow) -> Result<Ex
     let request = v1::DrawFabricRequest {
         format: v1::PictureFormat::Svg.into(),
         route: Some(route(&args.from, &args.to)),
+        at: args.at.moment()?,
         ..v1::DrawFabricRequest::default()
     };
-    draw(session, request, args.output.as_deref()).await
+    draw(session, request, &args.at, args.output.as_deref()).await
 }
 
 fn route(from: &str, to: &str) -> v1::PictureRoute {
@@ -58,10 +60,13 @@ pub(crate) fn point(text: &str) -> String {
 async fn draw(
     session: &Session,
     request: v1::DrawFabricRequest,
+    at: &At,
     file: Option<&Path>,
 ) -> Result<ExitCode, CliError> {
     let mut service = session.services(Effort::Work).pictures();
     let picture = service.draw_fabric(request);
-    download(session, picture, |part| part.data, file).await?;
+    let mut tell = at.tell_first();
+    let bytes = |part: v1::DrawFabricResponse| tell(part.moment).map(|()| part.data);
+    download(session, picture, bytes, file).await?;
     Ok(ExitCode::SUCCESS)
 }

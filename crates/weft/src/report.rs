@@ -44,7 +44,7 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
         false => None,
     };
     if counted.is_none() && !is_named(args, "errors") {
-        // Of several reports, the file lacks one.
+        // Of several reports, the file or the past lacks one.
         kinds.retain(|kind| !kind.takes.contains(&Takes::Counters));
     }
     let nameless = args.noname.then(|| without_names(&snapshot));
@@ -58,6 +58,9 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
     for kind in kinds {
         let report = kind.make(&request).map_err(|error| match error {
             MakeError::Routes(error) => CliError::Routes(error),
+            MakeError::NoCounters(name) if args.at.at.is_some() => CliError::Usage(format!(
+                "the report '{name}' needs counters of ports, which --at does not have: `weft counters --from` shows those of the past"
+            )),
             MakeError::NoCounters(name) => CliError::Usage(format!(
                 "the report '{name}' needs counters of ports; the file has none (opareport -o snapshot -s)"
             )),
@@ -271,7 +274,8 @@ async fn load(daemon: &Daemon, args: &Report, kinds: &[&Kind]) -> Result<Snapsho
     let Some(file) = args.snapshot.as_deref() else {
         let needs = kinds.iter().flat_map(|kind| kind.needs);
         let extras: Vec<SnapshotExtra> = needs.map(|needs| extra(*needs)).collect();
-        let snapshot = connect(daemon).await?.snapshot_with(&extras).await?;
+        let session = connect(daemon).await?;
+        let snapshot = args.at.snapshot(&session, &extras).await?;
         let (asked, lacking) = (|extra| extras.contains(&extra), snapshot.lacking);
         let lacks = asked(SnapshotExtra::Administration) && lacking.administration
             || asked(SnapshotExtra::PortTables) && lacking.port_tables;

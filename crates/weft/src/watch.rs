@@ -237,11 +237,11 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         },
         Content::ConfigReloaded(reloaded) => format!("configuration: {}", reloaded.what),
         Content::HistoryUnwritten(failure) => {
-            format!("counters and events are not kept: {}", failure.why)
+            format!("the past is not kept: {}", failure.why)
         }
         Content::HistoryWritten(again) => {
             format!(
-                "counters and events are kept again, after {} s",
+                "the past is kept again, after {} s",
                 ns(again.failed_for) / 1_000_000_000
             )
         }

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use weft_api::v1::watch_response::Content;
+use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, MulticastGroup, Snapshot};
 use weft_manager::sm::Status;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
@@ -185,6 +186,18 @@ impl EventHub {
     /// The fabric now, without keys.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.borrow().clone()
+    }
+
+    /// Snapshots as they are published.
+    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshot.subscribe()
+    }
+
+    /// The role of this manager and the master, where that is another one.
+    pub(crate) fn leader(&self) -> Option<(SmState, Guid)> {
+        let status = self.status();
+        let led = matches!(status.role, SmState::STANDBY | SmState::NOT_ACTIVE);
+        Some(status.role).filter(|_| led).zip(status.master)
     }
 
     /// The multicast groups with their members, by GID.

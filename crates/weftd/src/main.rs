@@ -1,6 +1,7 @@
 //! `weftd`, the fabric manager daemon.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod administration;
 mod args;
 mod attachment;
 mod audit;

@@ -108,6 +108,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (persist, latest) = watch::channel(Latest::default());
     let query_settings = watch::Sender::new(usable.queries.clone());
     let settings_in_force = query_settings.subscribe();
+    let settings_of_history = query_settings.subscribe();
     let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
     let (cables, memories) = watch::channel(Arc::default());
     let (feeds, to_queries, lines) =
@@ -185,7 +186,13 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     parts.until_stop("operations", &stopping, following);
     if let Some(history) = history {
         let totals = port_counters.subscribe();
-        let keeping = history::keep(history, hub.clone(), totals, stopping.clone());
+        let keeping = history::keep(
+            history,
+            hub.clone(),
+            totals,
+            settings_of_history,
+            stopping.clone(),
+        );
         parts.task("history", keeping);
     }
     parts.task("counters", async move {

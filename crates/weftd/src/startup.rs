@@ -48,7 +48,7 @@ pub(crate) struct Opened {
     /// Description of the connection.
     pub(crate) connected_to: String,
     pub(crate) opafmcmd: Place,
-    /// Where counters and events are kept; none where they are not.
+    /// Where the past is kept; none where it is not.
     pub(crate) history: Option<HistoryPlace>,
 }
 

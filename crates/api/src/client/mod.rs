@@ -311,15 +311,30 @@ impl Client {
         &self,
         extras: &[v1::SnapshotExtra],
     ) -> Result<Snapshot, ClientError> {
+        let (snapshot, _) = self.snapshot_at(extras, None).await?;
+        Ok(snapshot)
+    }
+
+    /// The whole fabric with extras at a moment of the past, and which moment it is; the fabric of now where none is
+    /// given.
+    ///
+    /// # Errors
+    /// [`ClientError::Refused`] or [`ClientError::Snapshot`].
+    pub async fn snapshot_at(
+        &self,
+        extras: &[v1::SnapshotExtra],
+        at: Option<v1::Moment>,
+    ) -> Result<(Snapshot, Option<v1::MomentShown>), ClientError> {
         let extras = extras.iter().map(|extra| i32::from(*extra)).collect();
-        let request = v1::GetSnapshotRequest { extras };
+        let request = v1::GetSnapshotRequest { extras, at };
         let response = self.fabric().get_snapshot(request).await?;
         let mut parts = response.into_inner();
         let mut assembler = Assembler::default();
         while let Some(part) = parts.next().await {
             assembler.push(part?)?;
         }
-        Ok(assembler.finish()?)
+        let moment = assembler.moment().cloned();
+        Ok((assembler.finish()?, moment))
     }
 }
 

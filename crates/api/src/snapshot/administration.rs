@@ -37,33 +37,36 @@ pub(super) fn parts(snapshot: Arc<Snapshot>) -> impl Iterator<Item = Part> + Sen
     groups.chain(fabrics)
 }
 
-fn group_parts(group: &MulticastGroup) -> Vec<Part> {
-    let part = |members: &[GroupMember]| {
-        let member = |member: &GroupMember| v1::SnapshotGroupMember {
-            prefix: member.port.prefix,
-            interface: member.port.interface.0,
-            joined: member.joined.0.into(),
-        };
-        Part::Group(v1::SnapshotGroup {
-            mgid_prefix: group.mgid.prefix,
-            mgid_interface: group.mgid.interface.0,
-            mlid: group.mlid.0,
-            p_key: group.pkey.0.into(),
-            q_key: group.q_key,
-            mtu: group.mtu.0.into(),
-            rate: group.rate.into(),
-            lifetime: group.lifetime.into(),
-            sl: group.sl.0.into(),
-            hop_limit: group.hop_limit.into(),
-            flow_label: group.flow_label,
-            t_class: group.t_class.into(),
-            permanent: group.permanent,
-            members: members.iter().map(member).collect(),
-        })
-    };
-    match group.members.is_empty() {
+fn group_parts(of: &MulticastGroup) -> Vec<Part> {
+    let part = |members: &[GroupMember]| Part::Group(group(of, members));
+    match of.members.is_empty() {
         true => vec![part(&[])],
-        false => group.members.chunks(MEMBERS_PER_PART).map(part).collect(),
+        false => of.members.chunks(MEMBERS_PER_PART).map(part).collect(),
+    }
+}
+
+/// A group with some of its members.
+pub(super) fn group(of: &MulticastGroup, members: &[GroupMember]) -> v1::SnapshotGroup {
+    let member = |member: &GroupMember| v1::SnapshotGroupMember {
+        prefix: member.port.prefix,
+        interface: member.port.interface.0,
+        joined: member.joined.0.into(),
+    };
+    v1::SnapshotGroup {
+        mgid_prefix: of.mgid.prefix,
+        mgid_interface: of.mgid.interface.0,
+        mlid: of.mlid.0,
+        p_key: of.pkey.0.into(),
+        q_key: of.q_key,
+        mtu: of.mtu.0.into(),
+        rate: of.rate.into(),
+        lifetime: of.lifetime.into(),
+        sl: of.sl.0.into(),
+        hop_limit: of.hop_limit.into(),
+        flow_label: of.flow_label,
+        t_class: of.t_class.into(),
+        permanent: of.permanent,
+        members: members.iter().map(member).collect(),
     }
 }
 

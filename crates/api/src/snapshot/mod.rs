@@ -2,6 +2,7 @@
 
 mod administration;
 mod cables;
+mod pieces;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 use crate::convert::port_id;
 use crate::time::{known_s, unix_s};
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
+
+pub use pieces::{Piece, of_pieces, pieces};
 
 /// Parts that follow each other.
 type Parts = Box<dyn Iterator<Item = Part> + Send>;
@@ -67,6 +70,12 @@ pub enum SnapshotError {
         /// What may come.
         allowed: &'static str,
     },
+    /// A piece that is not there, or whose key says nothing.
+    #[error("{0} of the snapshot is missing or wrong")]
+    NoPiece(&'static str),
+    /// The value of a piece is not what its key says.
+    #[error("a piece of the snapshot is wrong: {0}")]
+    Piece(#[from] prost::DecodeError),
     /// The first part is not the header, or none came.
     #[error("the snapshot does not begin with its header")]
     NoHeader,
@@ -83,10 +92,12 @@ pub fn extras(request: &v1::GetSnapshotRequest) -> Vec<SnapshotExtra> {
         .collect()
 }
 
-/// Cuts a snapshot into parts: header, nodes, links, tables, groups, subnet managers, extras.
+/// Cuts a snapshot into parts: header, nodes, links, tables, groups, subnet managers, extras. The moment is that of a
+/// snapshot of the past.
 pub fn parts(
     snapshot: Arc<Snapshot>,
     extras: &[SnapshotExtra],
+    moment: Option<v1::MomentShown>,
 ) -> impl Iterator<Item = v1::GetSnapshotResponse> + Send + use<> {
     let unknown = snapshot.lacking.administration;
     let told = |extra: &&SnapshotExtra| match extra {
@@ -101,6 +112,7 @@ pub fn parts(
         generation: snapshot.generation,
         time: known_s(snapshot.unix_time),
         extras: extras.iter().map(|extra| i32::from(*extra)).collect(),
+        moment,
     });
     let extras: Vec<Parts> = extras
         .iter()
@@ -184,11 +196,15 @@ fn switch_guid(topology: &Topology, index: SwitchIndex) -> Option<Guid> {
     Some(topology.node(*id)?.guid())
 }
 
+/// The linear table of a switch, none where it has none.
+fn linear_row(snapshot: &Snapshot, index: SwitchIndex) -> Option<&[u8]> {
+    Some(snapshot.linear.row(index)).filter(|row| !row.is_empty())
+}
+
 fn linear_part(snapshot: &Snapshot, topology: &Topology, index: SwitchIndex) -> Option<Part> {
-    let row = snapshot.linear.row(index);
-    let guid = switch_guid(topology, index).filter(|_| !row.is_empty())?;
+    let row = linear_row(snapshot, index)?;
     Some(Part::Linear(v1::ForwardingTable {
-        switch_guid: guid.0,
+        switch_guid: switch_guid(topology, index)?.0,
         egress: row.to_vec(),
     }))
 }
@@ -280,6 +296,11 @@ impl Assembler {
             None => {}
         }
         Ok(())
+    }
+
+    /// The moment of the past that the snapshot is of; none where it is that of now.
+    pub fn moment(&self) -> Option<&v1::MomentShown> {
+        self.header.as_ref()?.moment.as_ref()
     }
 
     /// The snapshot, when all parts have come.

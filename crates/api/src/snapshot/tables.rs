@@ -12,7 +12,7 @@ use super::{SnapshotError, chunks, switch_guid};
 use crate::v1::{self, get_snapshot_response::Part};
 
 /// Contents in one part: the largest has 8 KiB.
-const CONTENTS_PER_PART: usize = 128;
+pub(super) const CONTENTS_PER_PART: usize = 128;
 /// Contents that a snapshot may have: each port of the largest fabric has a few of its own.
 const CONTENTS_MAX: usize = 1 << 22;
 
@@ -21,7 +21,8 @@ pub(super) fn multicast(snapshot: Arc<Snapshot>) -> impl Iterator<Item = Part> +
     switches.filter_map(move |index| multicast_part(&snapshot, SwitchIndex(index)))
 }
 
-fn multicast_part(snapshot: &Snapshot, index: SwitchIndex) -> Option<Part> {
+/// The multicast table of a switch, none where it has none.
+pub(super) fn multicast_part(snapshot: &Snapshot, index: SwitchIndex) -> Option<Part> {
     let row = snapshot.multicast.row(index);
     let guid = switch_guid(&snapshot.topology, index).filter(|_| !row.is_empty())?;
     let entries = (0..).zip(row).filter(|(_, ports)| !ports.is_empty());
@@ -76,14 +77,17 @@ pub(super) fn of_ports(snapshot: Arc<Snapshot>) -> impl Iterator<Item = Part> + 
     let contents = chunks(contents, CONTENTS_PER_PART)
         .map(|contents| Part::Tables(v1::SnapshotTables { contents }));
     let nodes = 0..snapshot.port_tables.len() as u32;
-    contents.chain(nodes.filter_map(move |node| {
-        let tables = snapshot.port_tables.node(NodeId(node))?;
-        let guid = snapshot.topology.node(NodeId(node))?.guid();
-        Some(Part::PortTables(v1::SnapshotPortTables {
-            node_guid: guid.0,
-            first_port: tables.first.0.into(),
-            contents: tables.ports.iter().flatten().map(|id| id.0).collect(),
-        }))
+    contents.chain(nodes.filter_map(move |node| of_node(&snapshot, NodeId(node))))
+}
+
+/// The tables of the ports of a node.
+pub(super) fn of_node(snapshot: &Snapshot, node: NodeId) -> Option<Part> {
+    let tables = snapshot.port_tables.node(node)?;
+    let guid = snapshot.topology.node(node)?.guid();
+    Some(Part::PortTables(v1::SnapshotPortTables {
+        node_guid: guid.0,
+        first_port: tables.first.0.into(),
+        contents: tables.ports.iter().flatten().map(|id| id.0).collect(),
     }))
 }
 

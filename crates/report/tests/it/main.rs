@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod changes;
 mod dispersion;
 mod errors;
 mod forwarding;

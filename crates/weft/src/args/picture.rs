@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 
+use super::At;
+
 /// `weft fabric export`.
 #[derive(Debug, clap::Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
@@ -31,12 +33,14 @@ pub(crate) struct Export {
     #[arg(long, requires = "picture", num_args = 2, value_names = ["FROM", "TO"])]
     pub(crate) route: Option<Vec<String>>,
     /// In a picture: the utilization of links as colour and width, from the last reading of the port counters.
-    #[arg(long, requires = "picture")]
+    #[arg(long, requires = "picture", conflicts_with = "at")]
     pub(crate) load: bool,
     /// With --snapshot: tables of ports too (partition keys, maps of service levels and channels, arbitration, buffers), as
     /// `opareport -V`. They are most of such a file.
     #[arg(short = 'V', long, requires = "snapshot")]
     pub(crate) port_tables: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
     /// Write to a file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -52,6 +56,8 @@ pub(crate) struct RouteShow {
     /// Destination of packets.
     #[arg(value_name = "TO")]
     pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) at: At,
     /// Draw it in a picture of the fabric.
     #[arg(long)]
     pub(crate) svg: bool,

@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 
 use weft_report::{GROUPS, REPORTS};
 
+use super::At;
 use super::opareport::OfOpareport;
 
 /// Which reports, and of which part of the fabric.
@@ -62,7 +63,7 @@ pub(crate) struct Report {
         short,
         long,
         value_name = "SECONDS",
-        conflicts_with = "snapshot",
+        conflicts_with_all = ["snapshot", "at"],
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     pub(crate) interval: Option<u64>,
@@ -95,8 +96,16 @@ pub(crate) struct Report {
     /// Print at once also what is longer than the terminal, which otherwise goes through $PAGER, or less.
     #[arg(long)]
     pub(crate) no_pager: bool,
+    #[command(flatten)]
+    pub(crate) at: At,
     /// Read the fabric from an opareport snapshot instead of the daemon; `-` is standard input.
-    #[arg(short = 'X', long, visible_alias = "infile", value_name = "FILE")]
+    #[arg(
+        short = 'X',
+        long,
+        visible_alias = "infile",
+        value_name = "FILE",
+        conflicts_with = "at"
+    )]
     pub(crate) snapshot: Option<PathBuf>,
 }
 

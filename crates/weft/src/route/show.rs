@@ -18,7 +18,7 @@ pub(super) async fn run(session: &Session, args: &RouteShow) -> Result<ExitCode,
     if args.svg {
         return show_route(session, args).await;
     }
-    let snapshot = session.snapshot().await?;
+    let snapshot = args.at.snapshot(session, &[]).await?;
     let from = one_port(&snapshot, &args.from)?;
     let to = one_port(&snapshot, &args.to)?;
     let courses = courses(&snapshot, from, to);

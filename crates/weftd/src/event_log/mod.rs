@@ -111,11 +111,11 @@ impl EventLog {
             ) => health_changed(*before, *now, reason),
             (DaemonEvent::HistoryUnwritten { why }, _) => warn!(
                 event = "history_unwritten",
-                "counters and events are not kept: {why}; they are again as soon as that is over"
+                "the past is not kept: {why}; they are again as soon as that is over"
             ),
             (DaemonEvent::HistoryWritten { seconds }, _) => info!(
                 event = "history_written",
-                seconds, "counters and events are kept again, after {seconds} s"
+                seconds, "the past is kept again, after {seconds} s"
             ),
             // Reload and attachment log their own events.
             (DaemonEvent::Config { .. } | DaemonEvent::Attachment(_), _) => {}

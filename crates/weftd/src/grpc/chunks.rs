@@ -1,8 +1,11 @@
 //! Files as streams of messages.
 
 use std::io::{self, Write};
+use std::pin::Pin;
 
 use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
 
 /// Bytes of a file in one message.
@@ -12,6 +15,15 @@ const AHEAD: usize = 8;
 
 /// Where the reader gets the messages.
 pub(super) type Chunks<T> = mpsc::Receiver<Result<T, Status>>;
+
+/// Messages of a stream.
+pub(super) type Parts<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+/// A message before those of a file.
+pub(super) fn after<T: Send + 'static>(first: Option<T>, chunks: Chunks<T>) -> Parts<T> {
+    let first = tokio_stream::iter(first.map(Ok));
+    Box::pin(first.chain(ReceiverStream::new(chunks)))
+}
 
 /// Has a file written on a thread that may block; `message` puts the next bytes into a message.
 pub(super) fn stream<T: Send + 'static>(

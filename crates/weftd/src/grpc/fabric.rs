@@ -1,11 +1,9 @@
 //! FabricService.
 
 use std::io::{self, Write};
-use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt};
+use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 use weft_api::time::{known, known_s};
 use weft_api::v1::fabric_service_server::FabricService;
@@ -13,15 +11,15 @@ use weft_api::v1::{self, SnapshotExtra};
 use weft_fabric::export::{self, SnapshotOptions};
 use weft_fabric::picture::{Marks, Picture};
 use weft_fabric::tree::Tree;
-use weft_fabric::{Administration, NodeId, PortRef, Snapshot};
-use weft_manager::sa;
+use weft_fabric::{NodeId, PortRef, Snapshot};
 use weft_report::{Focus, Options};
 
-use super::chunks::stream;
+use super::chunks::{Parts, after, stream};
 use super::page::{Page, read_mask};
 use super::sweep::under_way;
 use super::topology::on_disk;
 use super::{Key, Services, attachment, end_key, select, topology};
+use crate::administration::{Wanted, administered};
 use crate::baselines::Baseline;
 use crate::health::Order;
 
@@ -31,7 +29,6 @@ const PAGE: (usize, usize) = (1000, 10_000);
 const TABLES: (usize, usize) = (16, 64);
 
 type Out<T> = Result<Response<T>, Status>;
-type Parts<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 /// The routes in use, none where no lane has any.
 fn routing(status: &weft_manager::sm::Status) -> Option<v1::Routing> {
@@ -44,7 +41,16 @@ fn routing(status: &weft_manager::sm::Status) -> Option<v1::Routing> {
 
 #[tonic::async_trait]
 impl FabricService for Services {
-    async fn get_fabric(&self, _: Request<v1::GetFabricRequest>) -> Out<v1::GetFabricResponse> {
+    async fn get_fabric(
+        &self,
+        request: Request<v1::GetFabricRequest>,
+    ) -> Out<v1::GetFabricResponse> {
+        if let Some(at) = request.into_inner().at {
+            let (snapshot, moment) = self.past(at).await?;
+            let mut fabric = v1::GetFabricResponse::from_snapshot(&snapshot);
+            fabric.moment = Some(moment);
+            return Ok(Response::new(fabric));
+        }
         let mut fabric = v1::GetFabricResponse::from_snapshot(&self.hub.snapshot());
         let journal = self.hub.journal();
         fabric.last_sweep = journal
@@ -165,14 +171,16 @@ impl FabricService for Services {
         &self,
         request: Request<v1::GetSnapshotRequest>,
     ) -> Out<Self::GetSnapshotStream> {
-        let extras = weft_api::snapshot::extras(&request.into_inner());
-        let snapshot = self.snapshot_with(&extras).await?;
-        let parts = weft_api::snapshot::parts(snapshot, &extras);
+        let mut request = request.into_inner();
+        let at = request.at.take();
+        let extras = weft_api::snapshot::extras(&request);
+        let (snapshot, moment) = self.snapshot_of(at, &extras).await?;
+        let parts = weft_api::snapshot::parts(snapshot, &extras, moment);
         let parts = tokio_stream::iter(parts).map(Ok);
         Ok(Response::new(Box::pin(parts)))
     }
 
-    type ExportFabricStream = ReceiverStream<Result<v1::ExportFabricResponse, Status>>;
+    type ExportFabricStream = Parts<v1::ExportFabricResponse>;
 
     async fn export_fabric(
         &self,
@@ -185,16 +193,21 @@ impl FabricService for Services {
                 "format: expected one that is known",
             ));
         }
-        let snapshot = self.snapshot_with(&[SnapshotExtra::Administration]).await?;
+        let extras = [SnapshotExtra::Administration];
+        let (snapshot, moment) = self.snapshot_of(request.at, &extras).await?;
         let options = SnapshotOptions {
             port_tables: request.port_tables,
             ..SnapshotOptions::default()
         };
-        let message = |data| v1::ExportFabricResponse { data };
+        let message = |data| v1::ExportFabricResponse { data, moment: None };
+        let first = moment.map(|moment| v1::ExportFabricResponse {
+            data: Vec::new(),
+            moment: Some(moment),
+        });
         let chunks = stream(message, move |sink| {
             export(&snapshot, format, options, sink)
         });
-        Ok(Response::new(ReceiverStream::new(chunks)))
+        Ok(Response::new(after(first, chunks)))
     }
 
     type CompareTopologyStream = Parts<v1::CompareTopologyResponse>;
@@ -318,21 +331,31 @@ impl Services {
         }
         let settings = self.query_settings.borrow().sa.clone();
         let multicast = self.hub.multicast_groups();
+        let wanted = Wanted {
+            device_groups: groups,
+            quarantined,
+        };
         let added = tokio::task::spawn_blocking(move || {
-            let administration = Administration {
-                groups: multicast,
-                virtual_fabrics: sa::virtual_fabrics(&settings),
-                device_groups: groups.then(|| sa::device_groups(&settings, Arc::clone(&snapshot))),
-                quarantined: quarantined.then(|| sa::quarantined_nodes(&snapshot)),
-            };
-            Arc::new(Snapshot {
-                administration: Arc::new(administration),
-                ..snapshot.as_ref().clone()
-            })
+            Arc::new(administered(snapshot, multicast, &settings, wanted))
         });
         added
             .await
             .map_err(|error| Status::internal(error.to_string()))
+    }
+
+    /// The fabric of a moment of the past, and which one it is, or that of now.
+    async fn snapshot_of(
+        &self,
+        at: Option<v1::Moment>,
+        extras: &[SnapshotExtra],
+    ) -> Result<(Arc<Snapshot>, Option<v1::MomentShown>), Status> {
+        match at {
+            None => Ok((self.snapshot_with(extras).await?, None)),
+            Some(at) => {
+                let (snapshot, shown) = self.past(at).await?;
+                Ok((snapshot, Some(shown)))
+            }
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl HistoryService for Services {
 }
 
 impl Services {
-    async fn history(&self) -> Result<(Arc<History>, OwnedSemaphorePermit), Status> {
+    pub(super) async fn history(&self) -> Result<(Arc<History>, OwnedSemaphorePermit), Status> {
         let history = self.history.clone().ok_or_else(|| {
             Status::failed_precondition(
                 "weftd keeps no history: it runs with --history off, or without a state directory",
@@ -276,8 +276,16 @@ fn kept(history: &History) -> Result<v1::GetHistoryResponse, HistoryError> {
         oldest: one.oldest_ms.map(timestamp_ms),
         newest: one.newest_ms.map(timestamp_ms),
     };
+    let states = v1::HistoryTable {
+        name: "states".to_owned(),
+        resolution: String::new(),
+        bytes: kept.states.bytes,
+        files: kept.states.files,
+        oldest: kept.states.oldest_ms.map(timestamp_ms),
+        newest: kept.states.newest_ms.map(timestamp_ms),
+    };
     Ok(v1::GetHistoryResponse {
-        tables: kept.tables.iter().map(table).collect(),
+        tables: kept.tables.iter().map(table).chain([states]).collect(),
         bytes: kept.bytes,
         budget: history.place.budget,
         gaps: (kept.gaps.into_iter())
@@ -301,7 +309,7 @@ pub(super) fn status(error: &HistoryError) -> Status {
 }
 
 /// Milliseconds since 1970 of a time in a request.
-fn millis(field: &str, time: &Timestamp) -> Result<i64, Status> {
+pub(super) fn millis(field: &str, time: &Timestamp) -> Result<i64, Status> {
     let seconds = time.seconds.checked_mul(1000).filter(|ms| *ms >= 0);
     let nanos = (0..1_000_000_000)
         .contains(&time.nanos)

@@ -18,6 +18,7 @@ mod loop_test;
 mod manager;
 mod operation;
 mod page;
+mod past;
 mod perf;
 mod perf_group;
 mod picture;
@@ -69,7 +70,6 @@ use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
 use weft_fabric::CableMemories;
 use weft_fabric::Snapshot;
-use weft_fabric::enums::SmState;
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
@@ -131,13 +131,12 @@ pub(crate) struct Services {
 impl Services {
     /// Refuses commands that only a master can execute.
     fn must_be_master(&self) -> Result<(), Status> {
-        let status = self.hub.status();
-        match (status.role, status.master) {
-            (role @ (SmState::STANDBY | SmState::NOT_ACTIVE), Some(master)) => {
+        match self.hub.leader() {
+            Some((role, master)) => {
                 let error = CommandError::NotMaster { role, master };
                 Err(refusal::port_refused(&error))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

@@ -3,25 +3,24 @@
 use std::collections::BTreeMap;
 
 use tokio::sync::oneshot;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::picture_service_server::PictureService;
 use weft_fabric::export::utc_date;
-use weft_fabric::picture::{Marks, Picture};
+use weft_fabric::picture::{Course, Marks, Picture};
 use weft_fabric::{PortRef, Snapshot};
 use weft_health::{End, Kind, Page};
 use weft_manager::pm::Image;
 use weft_manager::sm::drains::Drain;
 
-use super::chunks::stream;
+use super::chunks::{Parts, after, stream};
 use super::refusal::status;
 use super::{Services, select, stopping};
 use crate::request::{Request as Asked, ask};
 
 #[tonic::async_trait]
 impl PictureService for Services {
-    type DrawFabricStream = ReceiverStream<Result<v1::DrawFabricResponse, Status>>;
+    type DrawFabricStream = Parts<v1::DrawFabricResponse>;
 
     async fn draw_fabric(
         &self,
@@ -34,8 +33,19 @@ impl PictureService for Services {
                 "format: expected one that is known",
             ));
         }
-        let snapshot = self.hub.snapshot();
-        let marks = self.marks(&snapshot, &request).await?;
+        let (snapshot, moment) = self.then_or_now(request.at).await?;
+        let mut marks = match moment {
+            None => self.marks(&snapshot, &request).await?,
+            Some(_) if request.load => {
+                return Err(Status::invalid_argument(
+                    "load: utilization is not drawn of the past",
+                ));
+            }
+            Some(_) => Marks::default(),
+        };
+        if let Some(route) = &request.route {
+            marks.courses = courses(&snapshot, route)?;
+        }
         let title = format!(
             "{}, generation {} of {} UTC",
             self.hub.config().instance,
@@ -51,7 +61,11 @@ impl PictureService for Services {
         };
         let check = picture.check();
         check.map_err(|error| Status::invalid_argument(format!("hosts: {error}")))?;
-        let message = |data| v1::DrawFabricResponse { data };
+        let message = |data| v1::DrawFabricResponse { data, moment: None };
+        let first = moment.map(|moment| v1::DrawFabricResponse {
+            data: Vec::new(),
+            moment: Some(moment),
+        });
         let chunks = stream(message, move |sink| {
             let picture = Picture {
                 topology: &snapshot.topology,
@@ -64,7 +78,7 @@ impl PictureService for Services {
                 _ => picture.write_svg(sink),
             }
         });
-        Ok(Response::new(ReceiverStream::new(chunks)))
+        Ok(Response::new(after(first, chunks)))
     }
 }
 
@@ -85,14 +99,15 @@ impl Services {
             self.must_be_master()?;
             marks.load = Some(load(snapshot, &*self.image()?));
         }
-        if let Some(route) = &request.route {
-            let from = one_port(snapshot, "route.from", &route.from)?;
-            let to = one_port(snapshot, "route.to", &route.to)?;
-            marks.courses = weft_report::courses(snapshot, from, to)
-                .map_err(|why| Status::failed_precondition(format!("route: {why}")))?;
-        }
         Ok(marks)
     }
+}
+
+fn courses(snapshot: &Snapshot, route: &v1::PictureRoute) -> Result<Vec<Course>, Status> {
+    let from = one_port(snapshot, "route.from", &route.from)?;
+    let to = one_port(snapshot, "route.to", &route.to)?;
+    weft_report::courses(snapshot, from, to)
+        .map_err(|why| Status::failed_precondition(format!("route: {why}")))
 }
 
 /// The only port of a point.

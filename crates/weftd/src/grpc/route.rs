@@ -20,7 +20,7 @@ impl RouteService for Services {
         request: Request<v1::GetRouteRequest>,
     ) -> Result<Response<v1::GetRouteResponse>, Status> {
         let request = request.into_inner();
-        let snapshot = self.hub.snapshot();
+        let (snapshot, moment) = self.then_or_now(request.at).await?;
         let source = select(&snapshot, "source", &request.source)?;
         let destination = select(&snapshot, "destination", &request.destination)?;
         let count = |selection: &weft_report::Selection| selection.end_ports(&snapshot).len();
@@ -36,6 +36,7 @@ impl RouteService for Services {
         Ok(Response::new(v1::GetRouteResponse {
             routes: report.routes.into_iter().map(v1::Route::from).collect(),
             generation: snapshot.generation,
+            moment,
         }))
     }
 

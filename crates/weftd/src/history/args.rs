@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use weft_history::BUDGET_MIN;
 
-/// Whether and where counters and events are kept.
+/// Whether and where the past is kept.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct HistoryArgs {
-    /// Keep counters and events in files. An emulated fabric without --state-dir and --history-dir keeps none.
+    /// Keep counters, events and states of the fabric in files. An emulated fabric without --state-dir and --history-dir keeps none.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = OnOff::On)]
     history: OnOff,
     /// Directory of the history, by default history.N in the state directory for instance N.

@@ -17,9 +17,12 @@ impl History {
         let help = "Bytes of the files of the past, by table and resolution";
         let mut family =
             encoder.encode_descriptor("history_bytes", help, None, MetricType::Gauge)?;
-        for (table, bytes) in &state.usage.tables {
-            let labels = [("table", table.name()), ("resolution", table.resolution())];
-            ConstGauge::new(*bytes as i64).encode(family.encode_family(&labels)?)?;
+        let states = ("states", "", state.usage.states);
+        let tables = state.usage.tables.iter();
+        let tables = tables.map(|(table, bytes)| (table.name(), table.resolution(), *bytes));
+        for (table, resolution, bytes) in tables.chain([states]) {
+            let labels = [("table", table), ("resolution", resolution)];
+            ConstGauge::new(bytes as i64).encode(family.encode_family(&labels)?)?;
         }
         let gauges = [
             (
@@ -29,7 +32,7 @@ impl History {
             ),
             (
                 "history_unwritten",
-                "1 while counters and events cannot be kept",
+                "1 while something of the past cannot be kept",
                 u64::from(!state.failure.is_empty()),
             ),
             (
@@ -47,18 +50,23 @@ impl History {
             let encoder = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             ConstGauge::new(value as i64).encode(encoder)?;
         }
-        let help = "Rows that were recorded, by table";
+        let help = "Rows, and states of the fabric, that were recorded, by table";
         let mut family =
             encoder.encode_descriptor("history_rows", help, None, MetricType::Counter)?;
-        for (table, rows) in [("counters", state.rows), ("events", state.events)] {
+        for (table, rows) in [
+            ("counters", state.rows),
+            ("events", state.events),
+            ("states", state.states),
+        ] {
             ConstCounter::new(rows).encode(family.encode_family(&[("table", table)])?)?;
         }
-        let help = "Readings and events that were not recorded: no time for them, or nothing can be written";
+        let help = "Readings, events and states that were not recorded: no time, or nothing can be written";
         let mut family =
             encoder.encode_descriptor("history_dropped", help, None, MetricType::Counter)?;
         for (table, dropped) in [
             ("counters", &self.readings_dropped),
             ("events", &self.events_dropped),
+            ("states", &self.states_dropped),
         ] {
             let dropped = ConstCounter::new(dropped.load(Ordering::Relaxed));
             dropped.encode(family.encode_family(&[("table", table)])?)?;

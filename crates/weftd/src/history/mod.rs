@@ -1,6 +1,6 @@
-//! Counters and events of the past, in files on this host.
+//! Counters, events and the fabric's states of the past, in files on this host.
 //!
-//! A task follows the totals of counters and the events, and hands them to a thread that writes: neither the manager nor
+//! A task follows the totals of counters, the events and what is published, and hands them to a thread that writes: neither the manager nor
 //! a reader of the API ever waits for the disk. What the thread has no time for is dropped and counted.
 //!
 //! | module | contents |
@@ -8,13 +8,14 @@
 //! | `args` | options |
 //! | `recorder` | the thread, and what it does when it cannot write |
 //! | `rows` | totals and events as rows |
-//! | `body` | events as JSON, and back |
+//! | `states` | states of the fabric, and what of them has changed |
 //! | `metrics` | metrics |
 
 mod args;
 mod metrics;
 mod recorder;
 mod rows;
+mod states;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,18 +23,23 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::MissedTickBehavior;
+use weft_api::v1::watch_response::Content;
 use weft_history::{Reader, Usage};
 use weft_manager::port_totals::PortTotals;
 
 use crate::error::DaemonError;
 use crate::event_hub::{EventHub, Stamped};
+use crate::query_thread::QuerySettings;
 use crate::stopping::Stopping;
 pub(crate) use args::{HistoryArgs, HistoryPlace};
+use states::{Lookout, Seen};
 
 /// Work that waits for the thread.
 const WORK_MAX: usize = 8_192;
-/// Readings among it: each may be large.
+/// Readings among it, and states: each may be large.
 const READINGS_MAX: u64 = 2;
+const STATES_MAX: u64 = 2;
 /// Time that the thread has at the end.
 const END: Duration = Duration::from_secs(5);
 
@@ -41,6 +47,7 @@ const END: Duration = Duration::from_secs(5);
 enum Work {
     Reading(Arc<PortTotals>),
     Event(Arc<Stamped>),
+    Seen(Seen),
 }
 
 /// The history as others see it.
@@ -50,6 +57,8 @@ pub(crate) struct History {
     state: Mutex<State>,
     readings_waiting: AtomicU64,
     readings_dropped: AtomicU64,
+    states_waiting: AtomicU64,
+    states_dropped: AtomicU64,
     events_dropped: AtomicU64,
 }
 
@@ -60,6 +69,7 @@ struct State {
     readings: u64,
     rows: u64,
     events: u64,
+    states: u64,
     /// Last write, seconds since 1970; 0 before the first.
     written_unix_s: u64,
     /// Why nothing can be written; empty where it can.
@@ -73,6 +83,8 @@ impl History {
             state: Mutex::default(),
             readings_waiting: AtomicU64::new(0),
             readings_dropped: AtomicU64::new(0),
+            states_waiting: AtomicU64::new(0),
+            states_dropped: AtomicU64::new(0),
             events_dropped: AtomicU64::new(0),
         }
     }
@@ -98,6 +110,7 @@ pub(crate) async fn keep(
     history: Arc<History>,
     hub: Arc<EventHub>,
     totals: watch::Receiver<Arc<PortTotals>>,
+    settings: watch::Receiver<QuerySettings>,
     stopping: Stopping,
 ) -> Result<(), DaemonError> {
     let (work, queue) = mpsc::channel(WORK_MAX);
@@ -110,8 +123,9 @@ pub(crate) async fn keep(
         let _ = done.send(());
     });
     spawned.map_err(|error| DaemonError::part("history", error.to_string()))?;
+    let lookout = Lookout::new(Arc::clone(&hub), settings);
     tokio::select! {
-        () = follow(&history, &hub, totals, &work) => {}
+        () = follow(&history, &hub, totals, lookout, &work) => {}
         () = stopping.wait() => {}
     }
     drop(work);
@@ -124,8 +138,13 @@ async fn follow(
     history: &History,
     hub: &EventHub,
     mut totals: watch::Receiver<Arc<PortTotals>>,
+    mut lookout: Lookout,
     work: &mpsc::Sender<Work>,
 ) {
+    let mut snapshots = hub.snapshots();
+    let mut ticks = tokio::time::interval(states::LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = |seen: Seen| hand(history, work, Work::Seen(seen));
     let mut events = hub.subscribe(Some(0));
     let mut last = 0;
     for event in std::mem::take(&mut events.missed) {
@@ -149,8 +168,21 @@ async fn follow(
                 last = number;
                 hand(history, work, Work::Reading(now));
             }
+            changed = snapshots.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                lookout.look(&mut seen);
+            }
+            _ = ticks.tick() => lookout.tick(&mut seen),
             event = events.coming.recv() => match event {
-                Ok(event) => hand(history, work, Work::Event(event)),
+                Ok(event) => {
+                    // The state that it ended with comes before.
+                    if matches!(event.content, Content::SweepEnded(_)) {
+                        lookout.sweep_ended(&mut seen);
+                    }
+                    hand(history, work, Work::Event(event));
+                }
                 Err(RecvError::Lagged(lost)) => {
                     history.events_dropped.fetch_add(lost, Ordering::Relaxed);
                 }
@@ -161,19 +193,28 @@ async fn follow(
     }
 }
 
-/// Puts work into the queue, or drops and counts it.
-fn hand(history: &History, queue: &mpsc::Sender<Work>, work: Work) {
-    let is_reading = matches!(work, Work::Reading(_));
+/// Puts work into the queue, or drops and counts it; returns whether it is in the queue.
+fn hand(history: &History, queue: &mpsc::Sender<Work>, work: Work) -> bool {
+    let (waiting, dropped) = match &work {
+        Work::Reading(_) => (
+            Some((&history.readings_waiting, READINGS_MAX)),
+            &history.readings_dropped,
+        ),
+        Work::Seen(Seen::State(_)) => (
+            Some((&history.states_waiting, STATES_MAX)),
+            &history.states_dropped,
+        ),
+        Work::Seen(Seen::Mark(..)) => (None, &history.states_dropped),
+        Work::Event(_) => (None, &history.events_dropped),
+    };
     let has_room =
-        !is_reading || history.readings_waiting.fetch_add(1, Ordering::Relaxed) < READINGS_MAX;
+        waiting.is_none_or(|(waiting, max)| waiting.fetch_add(1, Ordering::Relaxed) < max);
     if has_room && queue.try_send(work).is_ok() {
-        return;
+        return true;
     }
-    match is_reading {
-        true => {
-            history.readings_waiting.fetch_sub(1, Ordering::Relaxed);
-            history.readings_dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        false => drop(history.events_dropped.fetch_add(1, Ordering::Relaxed)),
+    if let Some((waiting, _)) = waiting {
+        waiting.fetch_sub(1, Ordering::Relaxed);
     }
+    dropped.fetch_add(1, Ordering::Relaxed);
+    false
 }

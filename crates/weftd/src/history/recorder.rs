@@ -8,6 +8,7 @@ use tracing::warn;
 use weft_history::{EventRow, Gap, HistoryError, PortRow, Recorder};
 
 use super::rows::{event_row, port_rows};
+use super::states::{Recorded, Seen};
 use super::{History, Work};
 use crate::event::DaemonEvent;
 use crate::event_hub::{EventHub, unix_time_ns};
@@ -24,11 +25,12 @@ pub(super) fn run(history: &History, hub: &EventHub, mut queue: mpsc::Receiver<W
         hub,
         recorder: None,
         pending: VecDeque::new(),
-        failing: None,
+        failing: [None, None],
+        recorded: Recorded::default(),
     };
     // What is kept is there before the first reading.
     let opened = writer.write(|_| Ok(()));
-    writer.told(opened);
+    writer.told(Kept::Rows, opened);
     while let Some(work) = queue.blocking_recv() {
         let mut next = Some(work);
         while let Some(work) = next.take() {
@@ -38,8 +40,18 @@ pub(super) fn run(history: &History, hub: &EventHub, mut queue: mpsc::Receiver<W
             }
         }
         let written = writer.events();
-        writer.told(written);
+        writer.told(Kept::Rows, written);
     }
+    writer.end();
+}
+
+/// What is written of its own: one may be possible where the other is not.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    /// Counters and events.
+    Rows,
+    /// States of the fabric.
+    States,
 }
 
 /// Since when nothing can be written.
@@ -55,7 +67,9 @@ struct Writer<'a> {
     hub: &'a EventHub,
     recorder: Option<Recorder>,
     pending: VecDeque<EventRow>,
-    failing: Option<Failing>,
+    /// By [`Kept`].
+    failing: [Option<Failing>; 2],
+    recorded: Recorded,
 }
 
 impl Writer<'_> {
@@ -79,18 +93,46 @@ impl Writer<'_> {
                         .readings_dropped
                         .fetch_add(1, Ordering::Relaxed);
                 }
-                self.told(written);
+                self.told(Kept::Rows, written);
             }
+            Work::Seen(seen) => self.seen(seen),
         }
+    }
+
+    fn seen(&mut self, seen: Seen) {
+        let is_state = matches!(seen, Seen::State(_));
+        if is_state {
+            self.history.states_waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        let mut recorded = std::mem::take(&mut self.recorded);
+        let written = recorded.record(seen, &mut |work| self.write(work));
+        self.recorded = recorded;
+        match &written {
+            Ok(true) => self.history.state().states += 1,
+            Err(_) if is_state => {
+                self.history.states_dropped.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        self.told(Kept::States, written.map(|_| ()));
+    }
+
+    /// Says that nothing more is recorded.
+    fn end(&mut self) {
+        let recorded = std::mem::take(&mut self.recorded);
+        let written = recorded.end(&mut |work| self.write(work));
+        self.told(Kept::States, written);
     }
 
     fn reading(&mut self, time_ms: i64, rows: Vec<PortRow>) -> Result<(), HistoryError> {
         let count = rows.len() as u64;
-        let gap = self.failing.as_ref().map(|failing| Gap {
-            from_ms: failing.after_ms.unwrap_or(time_ms),
-            to_ms: time_ms,
-            why: failing.why.clone(),
-        });
+        let gap = self.failing[Kept::Rows as usize]
+            .as_ref()
+            .map(|failing| Gap {
+                from_ms: failing.after_ms.unwrap_or(time_ms),
+                to_ms: time_ms,
+                why: failing.why.clone(),
+            });
         self.write(|recorder| {
             recorder.image(time_ms, rows)?;
             gap.map_or(Ok(()), |gap| recorder.gap(gap))
@@ -134,24 +176,36 @@ impl Writer<'_> {
         worked
     }
 
-    /// Tells that nothing can be written, or that it can again: each once.
-    fn told(&mut self, written: Result<(), HistoryError>) {
-        match (written, self.failing.take()) {
-            (Err(_), failing @ Some(_)) => self.failing = failing,
+    /// Tells that something cannot be written, or that all can again: each once.
+    fn told(&mut self, kept: Kept, written: Result<(), HistoryError>) {
+        let was_failing = self.failing.iter().any(Option::is_some);
+        let slot = &mut self.failing[kept as usize];
+        match (written, slot.take()) {
+            (Err(_), failing @ Some(_)) => *slot = failing,
             (Err(error), None) => {
-                let why = error.to_string();
-                self.history.state().failure.clone_from(&why);
-                self.failing = Some(Failing {
+                let why = match kept {
+                    Kept::Rows => error.to_string(),
+                    Kept::States => format!("the state of the fabric: {error}"),
+                };
+                *slot = Some(Failing {
                     after_ms: self.recorder.as_ref().and_then(Recorder::last_ms),
                     since_ns: unix_time_ns(),
                     why: why.clone(),
                 });
-                self.hub.tell(DaemonEvent::HistoryUnwritten { why });
+                self.history.state().failure.clone_from(&why);
+                if !was_failing {
+                    self.hub.tell(DaemonEvent::HistoryUnwritten { why });
+                }
             }
             (Ok(()), Some(failing)) => {
-                self.history.state().failure.clear();
-                let seconds = unix_time_ns().saturating_sub(failing.since_ns) / 1_000_000_000;
-                self.hub.tell(DaemonEvent::HistoryWritten { seconds });
+                let other = self.failing.iter().flatten().next();
+                let why = other.map_or_else(String::new, |failing| failing.why.clone());
+                let all = why.is_empty();
+                self.history.state().failure = why;
+                if all {
+                    let seconds = unix_time_ns().saturating_sub(failing.since_ns) / 1_000_000_000;
+                    self.hub.tell(DaemonEvent::HistoryWritten { seconds });
+                }
             }
             (Ok(()), None) => {}
         }

@@ -113,16 +113,10 @@ fn a_directory_that_cannot_be_written_is_told_once_and_used_when_it_can() {
         Start::connected(&emulator.socket()).args(&["--history-dir", place.to_str().unwrap()]);
     configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
     let daemon = start.up();
-    daemon.logs("counters and events are not kept: ");
+    daemon.logs("the past is not kept: ");
     std::fs::remove_file(&place).unwrap();
-    daemon.logs("counters and events are kept again, after ");
-    assert_eq!(
-        daemon
-            .log()
-            .matches("counters and events are not kept")
-            .count(),
-        1
-    );
+    daemon.logs("the past is kept again, after ");
+    assert_eq!(daemon.log().matches("the past is not kept").count(), 1);
     wait_for(|| {
         let shown = daemon.weft_ok(&["log", "--kind", "history_unwritten", "--json"]);
         (shown.lines().count() == 1).then_some(())

@@ -70,6 +70,7 @@ async fn no_answer_has_a_key() {
         let request = v1::ExportFabricRequest {
             format: format.into(),
             port_tables: true,
+            at: None,
         };
         let export = fabric.export_fabric(request).await.unwrap().into_inner();
         has_no_key(format.as_str_name(), &bytes(export).await);
@@ -79,7 +80,10 @@ async fn no_answer_has_a_key() {
     assert!(shown.text.contains("<!-- MKey: a key"), "{}", shown.text);
     has_no_key("GetEffectiveConfig", &shown.encode_to_vec());
 
-    let counts = fabric.get_fabric(v1::GetFabricRequest {}).await.unwrap();
+    let counts = fabric
+        .get_fabric(v1::GetFabricRequest::default())
+        .await
+        .unwrap();
     has_no_key("GetFabric", &counts.into_inner().encode_to_vec());
     let ports = fabric.list_ports(v1::ListPortsRequest::default()).await;
     has_no_key("ListPorts", &ports.unwrap().into_inner().encode_to_vec());

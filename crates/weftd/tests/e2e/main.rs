@@ -45,6 +45,7 @@ mod replacements;
 mod reports;
 mod services;
 mod slurm;
+mod states;
 mod support;
 mod tls;
 mod topology;
