@@ -124,7 +124,7 @@ fn measure(hosts: u64, radix: u8, lmc: u8) -> Result<Measured, Failure> {
 }
 
 /// Cuts the first link between two switches.
-fn link_between_switches(topology: &Topology) -> Option<Control> {
+pub(crate) fn link_between_switches(topology: &Topology) -> Option<Control> {
     let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
     let mut links = topology.links();
     let (end, _) = links.find(|(a, b)| is_switch(a) && is_switch(b))?;
@@ -134,7 +134,7 @@ fn link_between_switches(topology: &Topology) -> Option<Control> {
 }
 
 /// Runs until a sweep has ended, and no longer.
-fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
+pub(crate) fn sweep(world: &mut World) -> Result<SweepReport, Failure> {
     loop {
         let mut more = world.step(world.now())?;
         let events = world.take_events().into_iter();

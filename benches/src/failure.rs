@@ -39,6 +39,12 @@ pub enum Failure {
     /// A topology file cannot be read.
     #[error("topology file: {0}")]
     TopologyFile(#[from] ImportError),
+    /// A state cannot be kept.
+    #[error(transparent)]
+    History(#[from] weft_history::HistoryError),
+    /// A state that was kept is not one.
+    #[error("a state of the past: {0}")]
+    State(#[from] weft_api::snapshot::SnapshotError),
     /// A fabric differs from its own topology file.
     #[error("{found} differences between a fabric of {hosts} hosts and its own topology file")]
     Unintended {

@@ -18,6 +18,7 @@ pub mod routing;
 pub mod sa;
 pub mod serving;
 pub mod simulators;
+pub mod states;
 pub mod table;
 pub mod torus;
 

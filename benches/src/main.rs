@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use weft_benches::{
     Failure, bringup, config, counters, dataplane, fabrics, intended, link_errors, managers, pm,
-    quality, routing, sa, serving, simulators, torus,
+    quality, routing, sa, serving, simulators, states, torus,
 };
 
 /// Measures Weft, and peers in the same run, and prints Markdown.
@@ -44,6 +44,8 @@ enum Subject {
     Pm(pm::Options),
     /// What running totals of port counters add to a reading of the counters.
     Counters(fabrics::TreeOptions),
+    /// What recording states of the fabric takes, and reading one of the past.
+    States(fabrics::TreeOptions),
 }
 
 fn main() -> Result<(), Failure> {
@@ -62,5 +64,6 @@ fn main() -> Result<(), Failure> {
         Subject::LinkErrors(options) => link_errors::run(&options),
         Subject::Pm(options) => pm::run(&options),
         Subject::Counters(options) => counters::run(&options),
+        Subject::States(options) => states::run(&options),
     }
 }
