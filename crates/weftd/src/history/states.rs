@@ -19,8 +19,8 @@ use crate::query_thread::QuerySettings;
 
 /// Between two looks at what is not published.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
-/// Between two marks that nothing has changed: a late one is no gap.
-const MARK: Duration = Duration::from_millis(STATE_LASTS_MS as u64 * 2 / 5);
+/// Between two marks that nothing has changed: of so much time before a crash nothing is known.
+const MARK: Duration = Duration::from_millis(STATE_LASTS_MS as u64 / 10);
 
 /// What a state is made of.
 #[derive(Debug, Clone)]
