@@ -15,7 +15,7 @@ pub const CABLE_MEMORY: RangeInclusive<u16> = 128..=255;
 pub type CableMemory = [u8; 128];
 
 /// Identifier of a QSFP-DD module, the first byte of each half of page 0.
-const QSFP_DD: u8 = 0x18;
+pub(crate) const QSFP_DD: u8 = 0x18;
 /// Offset in [`CableMemory`] of how the cable transmits: high four bits.
 const TECHNOLOGY: usize = 147 - 128;
 /// Copper without electronics, which measures nothing.

@@ -19,3 +19,36 @@ pub struct PortCounts {
 
 /// Counters of ports.
 pub type CountsByPort = BTreeMap<PortRef, PortCounts>;
+
+/// Name of a counter's element in the files and reports of the vendor's tools.
+pub fn element_name(counter: Counter) -> &'static str {
+    match counter {
+        Counter::XmitData => "XmitData",
+        Counter::RcvData => "RcvData",
+        Counter::XmitPkts => "XmitPkts",
+        Counter::RcvPkts => "RcvPkts",
+        Counter::MulticastXmitPkts => "MulticastXmitPkts",
+        Counter::MulticastRcvPkts => "MulticastRcvPkts",
+        Counter::XmitWait => "XmitWait",
+        Counter::SwPortCongestion => "CongDiscards",
+        Counter::RcvFecn => "RcvFECN",
+        Counter::RcvBecn => "RcvBECN",
+        Counter::XmitTimeCong => "XmitTimeCong",
+        Counter::XmitWastedBw => "XmitWastedBW",
+        Counter::XmitWaitData => "XmitWaitData",
+        Counter::RcvBubble => "RcvBubble",
+        Counter::MarkFecn => "MarkFECN",
+        Counter::RcvConstraintErrors => "RcvConstraintErrors",
+        Counter::RcvSwitchRelayErrors => "RcvSwitchRelayErrors",
+        Counter::XmitDiscards => "XmitDiscards",
+        Counter::XmitConstraintErrors => "XmitConstraintErrors",
+        Counter::RcvRemotePhysicalErrors => "RcvRemotePhysicalErrors",
+        Counter::LocalLinkIntegrityErrors => "LocalLinkIntegrityErrors",
+        Counter::RcvErrors => "RcvErrors",
+        Counter::ExcessiveBufferOverruns => "ExcessiveBufferOverruns",
+        Counter::FmConfigErrors => "FMConfigErrors",
+        Counter::LinkErrorRecovery => "LinkErrorRecovery",
+        Counter::LinkDowned => "LinkDowned",
+        Counter::UncorrectableErrors => "UncorrectableErrors",
+    }
+}

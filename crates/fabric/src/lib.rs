@@ -6,6 +6,7 @@
 
 pub mod administration;
 pub mod admission;
+pub mod cable_identity;
 pub mod cables;
 pub mod cabling;
 pub mod constants;
@@ -31,6 +32,7 @@ pub mod tree;
 pub mod upward;
 
 pub use administration::{Administration, DeviceGroup, GroupMember, JoinState, MulticastGroup};
+pub use cable_identity::{CableIdentity, CableKind, CableText};
 pub use cables::{CableMemories, CableMemory};
 pub use counts::{CountsByPort, PortCounts};
 pub use datelines::{Datelines, Half, RingPort};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use weft_wire::id::PortNum;
 
+use crate::tables::PortMask;
 use crate::topology::{NodeId, PortRef};
 
 /// Names one content of a table among those that go together.
@@ -64,6 +65,21 @@ impl PortTable {
 
 /// An entry of [`PortTable::ScToSc`] of an egress port whose map is not known, as in a file that leaves it out.
 pub const UNKNOWN_CHANNEL: u8 = 0xFF;
+
+/// The maps of a [`PortTable::ScToSc`] with the egress ports that have each, in order of the first of them.
+pub fn channel_maps(content: &[u8]) -> Vec<(&[u8], PortMask)> {
+    let mut maps: Vec<(&[u8], PortMask)> = Vec::new();
+    for (port, map) in (1..=u8::MAX).map(PortNum).zip(content.chunks_exact(32)) {
+        if map[0] == UNKNOWN_CHANNEL {
+            continue;
+        }
+        match maps.iter_mut().find(|(of, _)| *of == map) {
+            Some((_, ports)) => ports.insert(port),
+            None => maps.push((map, [port].into_iter().collect())),
+        }
+    }
+    maps
+}
 
 /// Number of kinds.
 pub const PORT_TABLES: usize = 11;

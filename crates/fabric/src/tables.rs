@@ -119,6 +119,22 @@ impl PortMask {
         })
     }
 
+    /// The ports as `1-3,7`.
+    pub fn ranges(&self) -> String {
+        let mut runs: Vec<(u8, u8)> = Vec::new();
+        for port in self.iter() {
+            match runs.last_mut() {
+                Some((_, last)) if port.0 == *last + 1 => *last = port.0,
+                _ => runs.push((port.0, port.0)),
+            }
+        }
+        let runs = runs.into_iter().map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        });
+        runs.collect::<Vec<_>>().join(",")
+    }
+
     /// Ports 64·n to 64·n + 63 as bits from the lowest, n = 0 to 3.
     pub fn word(&self, n: usize) -> u64 {
         self.0.get(n).copied().unwrap_or(0)

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use weft_fabric::{NodeId, PortRef, Snapshot};
+use weft_fabric::{CountsByPort, NodeId, PortRef, Snapshot};
 
 use crate::expectations::Expectations;
 use crate::links::LinkNotes;
 use crate::point::Selection;
+use crate::port_counts::CountsEntry;
 use crate::xml::XmlWriter;
 
 /// Level of detail of text and XML, as `opareport -d`: 0 counts, 1 brief, 2 normal, 3 and more
@@ -32,6 +33,11 @@ impl Detail {
     /// The level for what is within an item; 0 stays 0.
     pub(crate) fn within(self) -> Self {
         Self(self.0.saturating_sub(1))
+    }
+
+    /// The level that is so many lower; 0 stays 0.
+    pub(crate) fn below(self, levels: u8) -> Self {
+        Self(self.0.saturating_sub(levels))
     }
 
     /// Whether there is more than counts.
@@ -57,6 +63,8 @@ pub struct Options {
     pub quiet: bool,
     /// What a topology file says of the fabric.
     pub expected: Option<Arc<Expectations>>,
+    /// What ports have counted, for the levels of detail that show it.
+    pub counts: Option<Arc<CountsByPort>>,
 }
 
 impl Options {
@@ -94,6 +102,11 @@ impl Options {
     /// Whether the topology file has cables.
     pub(crate) fn has_cables(&self) -> bool {
         self.expected.as_ref().is_some_and(|file| file.has_cables())
+    }
+
+    /// What a port has counted.
+    pub(crate) fn counts(&self, at: PortRef) -> Option<CountsEntry> {
+        self.counts.as_ref()?.get(&at).copied().map(CountsEntry)
     }
 
     /// Whether the text includes counts of matches.

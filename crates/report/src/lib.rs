@@ -9,6 +9,8 @@
 
 mod bfrctrl;
 mod brief;
+mod cable;
+mod cablehealth;
 mod changes;
 mod codes;
 mod comps;
@@ -34,9 +36,11 @@ mod otherports;
 mod pathusage;
 mod plain;
 pub mod point;
+mod port_counts;
 mod port_details;
 mod portgroups;
 mod portusage;
+mod qos_tables;
 mod quarantinednodes;
 mod route;
 mod slow;
@@ -54,6 +58,8 @@ mod vfinfo;
 mod vfmember;
 
 pub use bfrctrl::{BuffersReport, LaneBuffer, PortBuffers, Receiver, bfrctrl};
+pub use cable::CableEntry;
+pub use cablehealth::{CableEnd, CableHealthReport, cablehealth};
 pub use changes::{
     ChangedEnd, ChangedLid, ChangedLink, ChangedNode, ChangedRate, ChangesReport, MovedRoutes,
     RenamedNode, changes,

@@ -9,8 +9,10 @@ use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, PortRef, Snapshot, links_upward};
 
 use crate::RULE;
+use crate::cable::CableEntry;
 use crate::focus::{Count, Detail, Head, Options};
 use crate::names::{as_text, as_text_opt, port_guid, rate, rate_code};
+use crate::port_counts::CountsEntry;
 use crate::xml::{Xml, XmlWriter, port_id};
 
 /// The line over links.
@@ -161,6 +163,34 @@ pub struct LinkEnd {
     /// What the topology file says of the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) port_details: Option<String>,
+    /// What is shown of it at higher levels of detail.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    more: Option<Box<More>>,
+}
+
+/// What is shown of an end at higher levels of detail, where it is known.
+#[derive(Debug, Clone, Serialize)]
+struct More {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cable: Option<CableEntry>,
+    #[serde(rename = "counters", skip_serializing_if = "Option::is_none")]
+    counts: Option<CountsEntry>,
+}
+
+/// The level of detail of a report from which its links show cables and counters.
+const WITH_MORE: Detail = Detail(3);
+
+impl More {
+    fn of(snapshot: &Snapshot, options: &Options, at: PortRef) -> Option<Box<Self>> {
+        if options.detail < WITH_MORE {
+            return None;
+        }
+        let more = Self {
+            cable: CableEntry::of(snapshot, at),
+            counts: options.counts(at),
+        };
+        (more.cable.is_some() || more.counts.is_some()).then(|| Box::new(more))
+    }
 }
 
 /// Makes the report on every link.
@@ -337,11 +367,13 @@ impl LinkEntry {
         } = layout;
         writeln!(f, "{:indent$}{:>4} {}", "", self.rate, self.from)?;
         self.from.write_notes(f, indent + 4, detail)?;
+        self.from.write_more(f, indent + 4, detail)?;
         if detail.lists() {
             notes(f, 0)?;
         }
         writeln!(f, "{:indent$}{arrow:<4} {}", "", self.to)?;
         self.to.write_notes(f, indent + 4, detail)?;
+        self.to.write_more(f, indent + 4, detail)?;
         if detail.lists() {
             notes(f, 1)?;
             self.notes.write(f, indent + 4)?;
@@ -381,13 +413,16 @@ impl LinkEntry {
                     }
                 });
             }
+            if let Some(cable) = self.to.more.as_ref().and_then(|more| more.cable.as_ref()) {
+                cable.write_xml(to, detail.within());
+            }
             after(to);
         });
     }
 }
 
 /// Whether both ends of a link are in one chassis.
-fn is_internal(snapshot: &Snapshot, from: PortRef, to: PortRef) -> bool {
+pub(crate) fn is_internal(snapshot: &Snapshot, from: PortRef, to: PortRef) -> bool {
     let [from, to] = [from, to].map(|at| snapshot.topology.node(at.node).map(|node| &node.info));
     let (Some(from), Some(to)) = (from, to) else {
         return false;
@@ -407,6 +442,7 @@ impl LinkEnd {
             name: node.name(),
             node_details: options.node_details(at.node),
             port_details: options.port_details(at),
+            more: More::of(snapshot, options, at),
         })
     }
 
@@ -432,6 +468,20 @@ impl LinkEnd {
         Ok(())
     }
 
+    /// Writes what its cable says and what it has counted, where the level of detail has that.
+    fn write_more(&self, f: &mut dyn fmt::Write, indent: usize, detail: Detail) -> fmt::Result {
+        let Some(more) = &self.more else {
+            return Ok(());
+        };
+        let cable = more.cable.iter();
+        let counts = more.counts.iter();
+        let lines = cable.flat_map(|cable| cable.lines(detail.below(1)));
+        for line in lines.chain(counts.flat_map(|counts| counts.lines(detail.below(3)))) {
+            writeln!(f, "{:indent$}{line}", "")?;
+        }
+        Ok(())
+    }
+
     /// Writes the element, with notes in it.
     pub(crate) fn write_xml(
         &self,
@@ -451,6 +501,9 @@ impl LinkEnd {
             to.text_if("NodeDetails", self.node_details.as_deref());
             if detail.lists() {
                 to.text_if("PortDetails", self.port_details.as_deref());
+            }
+            if let Some(counts) = self.more.as_ref().and_then(|more| more.counts.as_ref()) {
+                counts.write_xml(to, detail.below(3));
             }
             notes(to);
         });

@@ -9,10 +9,13 @@ use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, Lid, Node, NodeId, Port, PortNum, PortRef, Snapshot};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
+use crate::cable::CableEntry;
 use crate::focus::{Detail, Options};
 use crate::links::{LinkEnd, LinkNotes};
 use crate::names::{as_text, as_text_opt, port_guid, rate, speed, width};
+use crate::port_counts::CountsEntry;
 use crate::port_details;
+use crate::qos_tables::TablesEntry;
 use crate::xml::{XmlWriter, port_id};
 
 /// A node and its ports.
@@ -127,6 +130,13 @@ pub struct PortEntry {
     /// What the topology file says of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     port_details: Option<String>,
+    /// What its cable says of itself, its tables and its counters, where the level of detail has them and they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cable: Option<CableEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<Box<TablesEntry>>,
+    #[serde(rename = "counters", skip_serializing_if = "Option::is_none")]
+    counts: Option<CountsEntry>,
     #[serde(skip)]
     link: LinkNotes,
     #[serde(skip)]
@@ -426,6 +436,7 @@ impl PortEntry {
             info.link_width_downgrade_tx_active,
             info.link_width_downgrade_rx_active,
         ];
+        let shows_more = options.detail >= Detail::FULL;
         Self {
             port: at.port.0,
             lid: guid.map(|_| info.lid.0),
@@ -439,6 +450,12 @@ impl PortEntry {
             rate: rate(info),
             downgraded: used.iter().any(|width| *width != info.link_width_active),
             port_details: options.port_details(at),
+            cable: shows_more.then(|| CableEntry::of(snapshot, at)).flatten(),
+            tables: shows_more
+                .then(|| TablesEntry::of(snapshot, at))
+                .flatten()
+                .map(Box::new),
+            counts: options.counts(at).filter(|_| shows_more),
             link: options.link_notes(at),
             info: *info,
         }
@@ -462,12 +479,43 @@ impl PortEntry {
                 });
             }
             if detail.lists() {
-                return port_details::write_xml(to, &self.info);
+                return self.write_more_xml(to, detail);
             }
             let (width, speed) = (self.info.link_width_active, self.info.link_speed_active);
             to.coded("LinkWidthActive", &self.width, width.0);
             to.coded("LinkSpeedActive", &self.speed, speed.0);
         });
+    }
+
+    /// Writes everything of the port.
+    fn write_more_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        port_details::write_xml(to, &self.info);
+        to.deeper(1, |to| {
+            if let Some(tables) = self.tables.as_ref().filter(|_| detail > Detail::BRIEF) {
+                tables.write_xml(to);
+            }
+            if let Some(counts) = &self.counts {
+                counts.write_xml(to, detail.below(2));
+            }
+        });
+        if let Some(cable) = &self.cable {
+            cable.write_xml(to, detail);
+        }
+    }
+
+    /// The lines of everything of the port.
+    fn more_lines(&self, detail: Detail) -> Vec<String> {
+        let mut lines = port_details::lines(&self.info);
+        if let Some(tables) = self.tables.as_ref().filter(|_| detail > Detail::BRIEF) {
+            lines.extend(tables.lines());
+        }
+        if let Some(counts) = &self.counts {
+            lines.extend(counts.lines(detail.below(2)));
+        }
+        if let Some(cable) = &self.cable {
+            lines.extend(cable.lines(detail));
+        }
+        lines
     }
 
     /// Whether the cable is told of: not at the first level at which ports have more.
@@ -507,7 +555,7 @@ impl PortEntry {
             }
         }
         if detail.lists() {
-            for line in port_details::lines(&self.info) {
+            for line in self.more_lines(detail) {
                 out.line(if line.is_empty() { 0 } else { 12 }, format_args!("{line}"));
             }
             return;

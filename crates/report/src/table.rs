@@ -19,10 +19,10 @@ use crate::slow::{Slow, slow};
 use crate::verify::{verifylinks, verifynodes, verifysms};
 use crate::xml::Xml;
 use crate::{
-    bfrctrl, brcomps, brnodes, comps, dgmember, ious, lids, lidusage, linear, linkinfo, links,
-    mcast, mcgroups, nodes, otherports, pathusage, portgroups, portusage, quarantinednodes, route,
-    topology, treepathusage, validate_credit_loops, validate_mc_routes, validate_pgs,
-    validate_routes, validate_vl_credit_loops, validate_vl_routes, vfinfo, vfmember,
+    bfrctrl, brcomps, brnodes, cablehealth, comps, dgmember, ious, lids, lidusage, linear,
+    linkinfo, links, mcast, mcgroups, nodes, otherports, pathusage, portgroups, portusage,
+    quarantinednodes, route, topology, treepathusage, validate_credit_loops, validate_mc_routes,
+    validate_pgs, validate_routes, validate_vl_credit_loops, validate_vl_routes, vfinfo, vfmember,
 };
 
 /// A report that was made: text, JSON and XML.
@@ -67,6 +67,12 @@ pub enum MakeError {
     /// The snapshot does not tell of nodes in quarantine.
     #[error("the snapshot does not tell of nodes in quarantine: they are not in files")]
     NoQuarantined,
+    /// The snapshot has no memories of cables.
+    #[error(
+        "no cable has been read: a daemon that is master reads them unless CableInfoPolicy is None, a file has them if \
+         opareport -o snapshot wrote it"
+    )]
+    NoCables,
     /// It needs a source and a destination.
     #[error("the report '{0}' needs a destination")]
     NoEnds(&'static str),
@@ -103,6 +109,8 @@ pub enum Needs {
     DeviceGroups,
     /// Nodes in quarantine.
     QuarantinedNodes,
+    /// Memories of cables.
+    Cables,
 }
 
 /// A report that can be asked for.
@@ -135,6 +143,11 @@ impl Kind {
     pub fn plain(&self) -> Option<MakePlain> {
         let made = PLAIN.iter().find(|(name, _)| *name == self.name);
         made.map(|(_, make)| *make)
+    }
+
+    /// Whether it looks at forwarding tables.
+    pub fn uses_routes(&self) -> bool {
+        !WITHOUT_ROUTES.contains(&self.name)
     }
 
     /// Makes the report.
@@ -181,6 +194,43 @@ macro_rules! verified {
         }
     };
 }
+
+/// Reports that are the same whether forwarding tables are known or not.
+const WITHOUT_ROUTES: &[&str] = &[
+    "comps",
+    "brcomps",
+    "nodes",
+    "brnodes",
+    "ious",
+    "links",
+    "extlinks",
+    "filinks",
+    "islinks",
+    "extislinks",
+    "slowlinks",
+    "slowconfiglinks",
+    "slowconnlinks",
+    "misconfiglinks",
+    "misconnlinks",
+    "errors",
+    "otherports",
+    "verifyfis",
+    "verifysws",
+    "verifysms",
+    "verifylinks",
+    "verifyextlinks",
+    "verifyfilinks",
+    "verifyislinks",
+    "verifyextislinks",
+    "topology",
+    "lids",
+    "mcgroups",
+    "vfinfo",
+    "bfrctrl",
+    "vfmember",
+    "cablehealth",
+    "linkinfo",
+];
 
 /// Names for several reports.
 pub const GROUPS: &[(&str, &[&str])] = &[
@@ -431,6 +481,16 @@ pub const REPORTS: &[Kind] = &[
         make: |request| {
             let report = quarantinednodes(request.snapshot, &request.options);
             made(report.ok_or(MakeError::NoQuarantined)?)
+        },
+    },
+    Kind {
+        name: "cablehealth",
+        about: "Every cable, and what the modules at its ends measure",
+        takes: &[Takes::Focus],
+        needs: &[Needs::Cables],
+        make: |request| match request.snapshot.lacking.cables {
+            true => Err(MakeError::NoCables),
+            false => made(cablehealth(request.snapshot, &request.options)),
         },
     },
     focused!("linkinfo", "The links of each node, with LIDs", linkinfo),

@@ -1,6 +1,7 @@
 //! Counters and thresholds for `weft report errors`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weft_api::time::unix_s;
@@ -33,18 +34,18 @@ pub(crate) async fn counted(
     let thresholds = thresholds(args.config.as_deref())?;
     let counts = match (&args.snapshot, &snapshot.counts) {
         (Some(_), None) => return Ok(None),
-        (Some(_), Some(counts)) => counts.as_ref().clone(),
+        (Some(_), Some(counts)) => Arc::clone(counts),
         (None, _) if args.at.at.is_some() => return Ok(None),
         (None, _) => {
             let session = connect(daemon).await?;
             let first = all_totals(&session).await?;
-            match args.interval {
+            Arc::new(match args.interval {
                 None => by_port(snapshot, &first),
                 Some(seconds) => {
                     let last = later(&session, &first, Duration::from_secs(seconds)).await?;
                     since(&by_port(snapshot, &first), by_port(snapshot, &last))
                 }
-            }
+            })
         }
     };
     Ok(Some(Counted {

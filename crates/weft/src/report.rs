@@ -64,7 +64,7 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
             MakeError::NoCounters(name) => CliError::Usage(format!(
                 "the report '{name}' needs counters of ports; the file has none (opareport -o snapshot -s)"
             )),
-            MakeError::NoDeviceGroups | MakeError::NoQuarantined => {
+            MakeError::NoDeviceGroups | MakeError::NoQuarantined | MakeError::NoCables => {
                 CliError::Usage(error.to_string())
             }
             MakeError::NoEnds(name) => {
@@ -199,7 +199,7 @@ impl Points {
         let expected = expectations(snapshot, args)?;
         let known = Known {
             expected: expected.as_deref(),
-            counts: counted.as_ref().map(|counted| &counted.counts),
+            counts: counted.as_ref().map(|counted| &*counted.counts),
         };
         let found = |(point, text): &(Point, String)| select_with(snapshot, known, point, text);
         let focus = self.focus.as_ref().map(found).transpose()?;
@@ -212,6 +212,7 @@ impl Points {
             detail: Detail(args.detail),
             quiet: args.quietfocus,
             expected: expected.clone(),
+            counts: snapshot.counts.clone(),
             ..Options::default()
         };
         options.focus = focus.map(|selection| Focus::new(shown, &selection, &options));
@@ -313,6 +314,7 @@ fn extra(needs: Needs) -> SnapshotExtra {
         Needs::Administration => SnapshotExtra::Administration,
         Needs::DeviceGroups => SnapshotExtra::DeviceGroups,
         Needs::QuarantinedNodes => SnapshotExtra::QuarantinedNodes,
+        Needs::Cables => SnapshotExtra::Cables,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::topology::TopologyError;
 
 pub use expected_xml::import_expected;
 pub use ibnetdiscover::import_ibnetdiscover;
-pub use snapshot_xml::import_snapshot;
+pub use snapshot_xml::{SnapshotParts, import_snapshot, import_snapshot_parts};
 pub use topology_xml::{TOPOLOGY_FILE_MAX, import_topology, import_topology_with_lids};
 
 /// A malformed text, with the position.
@@ -55,10 +55,18 @@ impl ImportError {
 /// # Errors
 /// [`ImportError`] of the format that it is.
 pub fn import_fabric(text: &[u8]) -> Result<Snapshot, ImportError> {
+    import_fabric_parts(text, SnapshotParts::ALL)
+}
+
+/// The same, with parts of a snapshot left out; mistakes in those are not seen.
+///
+/// # Errors
+/// Those of [`import_fabric`].
+pub fn import_fabric_parts(text: &[u8], parts: SnapshotParts) -> Result<Snapshot, ImportError> {
     let text = String::from_utf8_lossy(text);
     let text = text.trim_start_matches('\u{FEFF}');
     if text.trim_start().starts_with('<') {
-        return import_snapshot(text);
+        return import_snapshot_parts(text, parts);
     }
     Ok(Snapshot {
         topology: Arc::new(import_ibnetdiscover(text)?),

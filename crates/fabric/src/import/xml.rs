@@ -1,11 +1,10 @@
-//! A piece of an XML document at a time, with its lines.
+//! A piece of an XML document at a time, with its lines: elements, attributes, text with references to characters, remarks.
+//! A document type is refused.
 
 use std::borrow::Cow;
 
-use quick_xml::Reader;
+use memchr::{memchr, memchr2, memmem};
 use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::attributes::Attributes;
-use quick_xml::events::{BytesRef, BytesStart, Event};
 use weft_wire::sm::NodeDescription;
 
 use super::ImportError;
@@ -54,10 +53,21 @@ impl<'a> Element<'a> {
     }
 
     /// The value of an attribute, none where there is no such one.
-    pub(super) fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut attributes = Attributes::new(self.attributes, 0).flatten();
-        let found = attributes.find(|attribute| attribute.key.as_ref() == name);
-        found.map(|attribute| attribute.value)
+    pub(super) fn attribute(&self, name: &str) -> Option<&'a str> {
+        let mut rest = self.attributes;
+        loop {
+            let (found, value) = rest.split_once('=')?;
+            let value = value.trim_ascii_start();
+            let quote = value
+                .chars()
+                .next()
+                .filter(|first| matches!(first, '"' | '\''))?;
+            let (value, after) = value[1..].split_once(quote)?;
+            if found.trim_ascii() == name {
+                return Some(value);
+            }
+            rest = after;
+        }
     }
 
     /// The number that a child holds, or nothing where there is no such child.
@@ -133,11 +143,14 @@ pub(super) enum Step<'a> {
 
 /// Goes through a document without holding it as a tree.
 pub(super) struct Cursor<'a> {
-    reader: Reader<&'a [u8]>,
     text: &'a str,
+    /// Bytes that were read.
+    at: usize,
+    /// Bytes whose lines were counted.
     counted: usize,
     line: u64,
-    depth: usize,
+    /// Names of the elements that are open.
+    open: Vec<&'a str>,
     /// An element without content was opened and is to be closed.
     empty: bool,
 }
@@ -145,22 +158,20 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self {
-            reader: Reader::from_str(text),
             text,
+            at: 0,
             counted: 0,
             line: 1,
-            depth: 0,
+            open: Vec::new(),
             empty: false,
         }
     }
 
     /// The line where the reader is.
     pub(super) fn line(&mut self) -> u64 {
-        let position = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
-        let position = position.min(self.text.len());
-        let passed = &self.text.as_bytes()[self.counted..position];
+        let passed = &self.text.as_bytes()[self.counted..self.at];
         self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.counted = position;
+        self.counted = self.at;
         self.line
     }
 
@@ -177,7 +188,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// All that is in an element that [`Self::step`] has opened, up to its end, but for elements
-    /// with a name in `without`.
+    /// with a name in `without`, which have none of their own name in them.
     pub(super) fn content(
         &mut self,
         root: Element<'a>,
@@ -186,7 +197,7 @@ impl<'a> Cursor<'a> {
         let mut open = vec![root];
         loop {
             match self.event()? {
-                Piece::Open(element) if without.contains(&element.name) => self.skip()?,
+                Piece::Open(element) if without.contains(&element.name) => self.leap()?,
                 Piece::Open(element) => open.push(element),
                 Piece::Text(text) => {
                     if let Some(element) = open.last_mut() {
@@ -202,92 +213,174 @@ impl<'a> Cursor<'a> {
                         None => return Ok(closed),
                     }
                 }
-                Piece::End => {
-                    return Err(self.error("the document ends early", "an end for each element"));
-                }
+                Piece::End => return Err(self.early()),
             }
         }
     }
 
     /// Passes over an element that [`Self::step`] has opened.
     pub(super) fn skip(&mut self) -> Result<(), ImportError> {
-        let outside = self.depth - 1;
-        while self.depth > outside {
-            if let Piece::End = self.event()? {
-                return Err(self.error("the document ends early", "an end for each element"));
-            }
+        let outside = self.open.len().saturating_sub(1);
+        while self.open.len() > outside {
+            self.event()?;
         }
         Ok(())
     }
 
+    /// Passes over the element that was opened last without looking at what is in it.
+    fn leap(&mut self) -> Result<(), ImportError> {
+        let end = match (self.empty, self.open.last()) {
+            (false, Some(name)) => format!("</{name}>"),
+            _ => return self.skip(),
+        };
+        let found = memmem::find(&self.text.as_bytes()[self.at..], end.as_bytes());
+        // An end with a space in it is found the other way.
+        let Some(found) = found else {
+            return self.skip();
+        };
+        self.at += found + end.len();
+        self.open.pop();
+        Ok(())
+    }
+
+    /// What is next; the end of a document only where no element is open.
     fn event(&mut self) -> Result<Piece<'a>, ImportError> {
         if std::mem::take(&mut self.empty) {
-            self.depth -= 1;
+            self.open.pop();
             return Ok(Piece::Close);
         }
-        let event = self
-            .reader
-            .read_event()
-            .map_err(|error| self.error(&error.to_string(), "well-formed XML"))?;
-        match event {
-            Event::Start(start) => self.open(&start, 1),
-            Event::Empty(start) => {
-                self.empty = true;
-                self.open(&start, 2)
+        let text = self.text;
+        let rest = &text[self.at..];
+        match rest.as_bytes() {
+            [] if self.open.is_empty() => Ok(Piece::End),
+            [] => Err(self.early()),
+            [b'<', b'/', ..] => self.close(),
+            [b'<', b'!', ..] => self.declaration(rest),
+            [b'<', b'?', ..] => {
+                self.pass(rest, "?>")?;
+                Ok(Piece::Text(Cow::Borrowed("")))
             }
-            Event::End(_) => {
-                self.depth -= 1;
-                Ok(Piece::Close)
+            [b'<', ..] => self.start(rest),
+            [b'&', ..] => self.reference(rest),
+            bytes => {
+                let end = memchr2(b'<', b'&', bytes).unwrap_or(bytes.len());
+                self.at += end;
+                Ok(Piece::Text(Cow::Borrowed(&rest[..end])))
             }
-            Event::Text(text) => Ok(Piece::Text(text.into_inner())),
-            Event::CData(text) => Ok(Piece::Text(text.into_inner())),
-            Event::GeneralRef(name) => self.reference(&name),
-            Event::Eof if self.depth == 0 => Ok(Piece::End),
-            Event::Eof => Err(self.error("the document ends early", "an end for each element")),
-            Event::DocType(_) => Err(self.error("a document type", "none")),
-            Event::Decl(_) | Event::Comment(_) | Event::PI(_) => Ok(Piece::Text(Cow::Borrowed(""))),
         }
     }
 
-    /// The start tag that ends `closing` bytes before the reader's place, as a part of the text.
-    fn open(&mut self, start: &BytesStart<'_>, closing: usize) -> Result<Piece<'a>, ImportError> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            let what = format!("elements {} deep", self.depth);
+    /// Reads up to the end of `end`, and gives what is before that.
+    fn pass(&mut self, rest: &'a str, end: &str) -> Result<&'a str, ImportError> {
+        match memmem::find(rest.as_bytes(), end.as_bytes()) {
+            Some(at) => {
+                self.at += at + end.len();
+                Ok(&rest[..at])
+            }
+            None => Err(self.early()),
+        }
+    }
+
+    /// A remark, text without escapes, or a document type, which is refused.
+    fn declaration(&mut self, rest: &'a str) -> Result<Piece<'a>, ImportError> {
+        const TEXT: &str = "<![CDATA[";
+        if rest.starts_with("<!--") {
+            self.pass(rest, "-->")?;
+            return Ok(Piece::Text(Cow::Borrowed("")));
+        }
+        if rest.starts_with(TEXT) {
+            let text = self.pass(rest, "]]>")?;
+            return Ok(Piece::Text(Cow::Borrowed(&text[TEXT.len()..])));
+        }
+        Err(self.error("a document type", "none"))
+    }
+
+    fn start(&mut self, rest: &'a str) -> Result<Piece<'a>, ImportError> {
+        let Some(end) = end_of_tag(rest.as_bytes()) else {
+            return Err(self.early());
+        };
+        let (tag, is_empty) = match rest[1..end].strip_suffix('/') {
+            Some(tag) => (tag, true),
+            None => (&rest[1..end], false),
+        };
+        let ends_name = |character: char| character.is_ascii_whitespace() || character == '/';
+        let (name, attributes) = tag.split_at(tag.find(ends_name).unwrap_or(tag.len()));
+        self.at += end + 1;
+        if name.is_empty() || name.contains(['<', '"', '\'']) {
+            return Err(self.error(&format!("<{name}"), "well-formed XML"));
+        }
+        self.open.push(name);
+        if self.open.len() > DEPTH_MAX {
+            let what = format!("elements {} deep", self.open.len());
             return Err(self.error(&what, &format!("up to {DEPTH_MAX}")));
         }
-        let line = self.line();
-        let end = self.counted.saturating_sub(closing);
-        let tag = end.saturating_sub(start.len())..end;
-        let (name, attributes) = self
-            .text
-            .get(tag)
-            .and_then(|tag| tag.split_at_checked(start.name().as_ref().len()))
-            .unwrap_or_default();
+        self.empty = is_empty;
         Ok(Piece::Open(Element {
             name,
             attributes,
-            line,
+            line: self.line(),
             ..Element::default()
         }))
     }
 
+    fn close(&mut self) -> Result<Piece<'a>, ImportError> {
+        let text = self.text;
+        let rest = &text[self.at..];
+        let name = self.pass(rest, ">")?[2..].trim_ascii_end();
+        match self.open.pop() {
+            Some(open) if open == name => Ok(Piece::Close),
+            Some(open) => {
+                let what = format!("</{name}> where <{open}> is open");
+                Err(self.error(&what, &format!("</{open}>")))
+            }
+            None => Err(self.error("an end without a start", "matching elements")),
+        }
+    }
+
     /// `&lt;`, `&#10;` and the like.
-    fn reference(&mut self, name: &BytesRef<'_>) -> Result<Piece<'a>, ImportError> {
-        let text = name.as_ref().to_owned();
-        let character = name.resolve_char_ref().ok().flatten();
-        let resolved = character
+    fn reference(&mut self, rest: &'a str) -> Result<Piece<'a>, ImportError> {
+        let end = memchr(b';', rest.as_bytes()).filter(|end| *end <= REFERENCE_MAX);
+        let name = end.map_or("", |end| &rest[1..end]);
+        self.at += end.map_or(0, |end| end + 1);
+        let code = name.strip_prefix('#').and_then(|code| {
+            let number = match code.strip_prefix('x') {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => code.parse(),
+            };
+            number.ok().and_then(char::from_u32)
+        });
+        let resolved = code
             .map(|character| Cow::Owned(character.into()))
-            .or_else(|| resolve_xml_entity(&text).map(Cow::Borrowed));
+            .or_else(|| resolve_xml_entity(name).map(Cow::Borrowed));
         let allowed = "&lt; &gt; &amp; &quot; &apos; &#NUMBER;";
         resolved
             .map(Piece::Text)
-            .ok_or_else(|| self.error(&format!("&{text};"), allowed))
+            .ok_or_else(|| self.error(&format!("&{name};"), allowed))
+    }
+
+    fn early(&mut self) -> ImportError {
+        self.error("the document ends early", "an end for each element")
     }
 
     pub(super) fn error(&mut self, what: &str, allowed: &str) -> ImportError {
         ImportError::new(self.line(), what, allowed)
     }
+}
+
+/// Longest name of a character, such as `#x10ffff`.
+const REFERENCE_MAX: usize = 16;
+
+/// Where the start tag at the beginning of a text ends: at its `>`, which is in no attribute's value.
+fn end_of_tag(text: &[u8]) -> Option<usize> {
+    let mut quote = None;
+    text.iter().position(|byte| {
+        match (quote, byte) {
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (Some(open), byte) if open == *byte => quote = None,
+            _ => {}
+        }
+        quote.is_none() && *byte == b'>'
+    })
 }
 
 /// A start, an end, or text.

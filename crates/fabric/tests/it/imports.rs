@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use weft_fabric::enums::{LinkWidth, Mtu, PortState, PortType, SmState};
 use weft_fabric::export::{SnapshotOptions, write_ibnetdiscover, write_snapshot};
@@ -22,11 +23,7 @@ fn find<'a>(topology: &'a Topology, name: &str) -> &'a Node {
 
 /// Lines of a document between two tags, without those that our exporter omits.
 fn comparable(xml: &str) -> Vec<&str> {
-    const LEFT_OUT: [&str; 3] = [
-        "VLArbitrationPreemptElements",
-        "PortStatus",
-        "CongestionInfo",
-    ];
+    const LEFT_OUT: [&str; 2] = ["VLArbitrationPreemptElements", "CongestionInfo"];
     let mut lines = Vec::new();
     let mut skipping: Option<&str> = None;
     for line in xml.lines().skip(2) {
@@ -199,6 +196,26 @@ fn tables_groups_and_virtual_fabrics_round_trip() {
     assert!(fewer.lacking.port_tables && fewer.lacking.buffers && !fewer.lacking.routes);
     assert!(fewer.port_tables.is_empty());
     assert_eq!(fewer.administration, golden.administration);
+}
+
+/// Counters and memories of cables, with each byte in its place.
+#[test]
+fn counters_and_cables_round_trip() {
+    let mut snapshot = import_snapshot(GOLDEN).unwrap();
+    assert!(snapshot.counts.is_some() && snapshot.lacking.cables);
+    let edge = find(&snapshot.topology, "edge1").guid();
+    let memory: [u8; 128] = std::array::from_fn(|at| at as u8);
+    Arc::make_mut(&mut snapshot.cables).insert((edge, PortNum(1)), memory);
+    let xml = crate::common::snapshot_xml(&snapshot, false);
+    assert!(xml.contains("<Value Seg=\"0xf\">0x78797a7b7c7d7e7f</Value>"));
+    let again = import_snapshot(&xml).unwrap();
+    assert_eq!(again.counts, snapshot.counts);
+    assert_eq!(again.cables, snapshot.cables);
+    assert!(!again.lacking.cables);
+    let wrong = xml.replace("Seg=\"0xf\"", "Seg=\"0x10\"");
+    let refused = import_snapshot(&wrong).unwrap_err().to_string();
+    let expected = "attribute Seg of <Value> is 16, allowed: 0 to 15";
+    assert!(refused.contains(expected), "{refused}");
 }
 
 #[test]
@@ -516,11 +533,7 @@ fn cables_of_a_snapshot_must_fit() {
         ),
         ("<PortNum>1<", "<PortNum>2<", "a cable to port 2"),
         ("<PortNum>2<", "<PortNum>1<", "a cable to port 1"),
-        (
-            "<From>",
-            "<Frm>",
-            "ill-formed document: expected `</Frm>`, but `</From>` was found",
-        ),
+        ("<From>", "<Frm>", "</From> where <Frm> is open"),
     ] {
         let changed = GOLDEN.replace(links, &links.replacen(from, to, 1));
         let error = import_snapshot(&changed).unwrap_err();

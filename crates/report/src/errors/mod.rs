@@ -3,6 +3,7 @@
 mod thresholds;
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use weft_fabric::{CountsByPort, PortCounts, PortRef, Snapshot, links_upward};
@@ -12,7 +13,8 @@ use crate::RULE;
 use crate::focus::{Detail, Head, Options};
 use crate::links::{Layout, LinkEntry, write_header};
 use crate::xml::{Xml, XmlWriter};
-use thresholds::{FLITS_PER_MB, ITEMS, Item, Threshold};
+pub(crate) use thresholds::FLITS_PER_MB;
+use thresholds::{ITEMS, Item, Threshold};
 pub use thresholds::{ThresholdError, Thresholds};
 
 /// Links with errors.
@@ -62,7 +64,7 @@ pub struct Excess {
 #[derive(Debug, Clone)]
 pub struct Counted {
     /// By port.
-    pub counts: CountsByPort,
+    pub counts: Arc<CountsByPort>,
     /// Values that are too high, or too low for the quality of a link.
     pub thresholds: Thresholds,
     /// Whether the other ends of a focus's links are left out.

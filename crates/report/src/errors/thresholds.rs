@@ -5,7 +5,7 @@ use thiserror::Error;
 use weft_wire::pm::Counter;
 
 /// Flits of 8 bytes in 10^6 bytes: data thresholds are in MB.
-pub(super) const FLITS_PER_MB: u64 = 125_000;
+pub(crate) const FLITS_PER_MB: u64 = 125_000;
 
 /// A value of a port that can have a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,15 @@
 mod glob;
 mod parse;
 mod select;
+mod shown;
+mod words;
 
 pub use glob::Glob;
 pub use parse::{KEYWORDS, MAX_POINT_LEN, PointError};
 pub use select::{Known, NotFound, Selection};
 
 use weft_fabric::enums::{Mtu, PhysState, PortState};
-use weft_fabric::{Guid, Lid, PortNum};
+use weft_fabric::{CableKind, CableText, Guid, Lid, PortNum};
 
 /// A part of a fabric, as a person named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub enum Point {
     Sm,
     /// Ports by what a topology file says of them: `labelpat:GLOB` and its like.
     Noted(Note, Glob),
+    /// Ports by what their cables say of themselves: `cabinftype:optical` and its like.
+    Cable(CableMatch),
     /// `route:POINT:POINT`, all ports on the paths between two points.
     Route(Box<Point>, Box<Point>),
     /// `nodepairpatfile:FILE`, the ports of all links between nodes of a pair of patterns.
@@ -129,6 +133,17 @@ pub enum Note {
     SmDetails,
 }
 
+/// Selects ports by the memories of their cables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CableMatch {
+    /// `cabinftype`.
+    Kind(CableKind),
+    /// `cabinflenpat`: its length in metres, with or without `m`.
+    Length(Glob),
+    /// `cabinfvendnamepat`, `cabinfvendpnpat`, `cabinfvendrevpat`, `cabinfvendsnpat`.
+    Text(CableText, Glob),
+}
+
 /// What a point needs besides nodes, ports, links and routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
@@ -136,6 +151,10 @@ pub enum Need {
     TopologyFile,
     /// Counters of ports.
     Counters,
+    /// Memories of cables.
+    Cables,
+    /// Forwarding tables.
+    Routes,
 }
 
 impl Point {
@@ -146,7 +165,8 @@ impl Point {
             | Self::Nodes(NodeMatch::Details(_))
             | Self::NodePort(NodeMatch::Details(_), _) => vec![Need::TopologyFile],
             Self::Ports(PortMatch::Quality(..)) => vec![Need::Counters],
-            Self::Route(from, to) => [from.needs(), to.needs()].concat(),
+            Self::Cable(_) => vec![Need::Cables],
+            Self::Route(from, to) => [vec![Need::Routes], from.needs(), to.needs()].concat(),
             _ => Vec::new(),
         }
     }

@@ -1,10 +1,10 @@
 //! From text to a [`Point`].
 
 use thiserror::Error;
-use weft_fabric::enums::{Mtu, PhysState, PortState};
 use weft_fabric::{Guid, Lid, PortNum};
 
-use super::{Comparison, Glob, NodeMatch, Note, Point, PortMatch, StateMatch};
+use super::words::{CABLE_KINDS, CABLE_TEXTS, CRC_MODES, MTUS, NOTES, PHYS_STATES, RATES, STATES};
+use super::{CableMatch, Comparison, Glob, NodeMatch, Point, PortMatch};
 
 /// Longest point that is read, in bytes.
 pub const MAX_POINT_LEN: usize = 4096;
@@ -39,26 +39,23 @@ pub const KEYWORDS: &[&str] = &[
     "linkdetpat",
     "portdetpat",
     "smdetpat",
+    "cabinftype",
+    "cabinflenpat",
+    "cabinfvendnamepat",
+    "cabinfvendpnpat",
+    "cabinfvendrevpat",
+    "cabinfvendsnpat",
     "sm",
     "route",
 ];
 
-/// Keywords of the vendor's tools whose data Omni-Path fabrics do not have, or the subnet manager does not publish, with
-/// that data.
+/// Keywords of the vendor's tools whose data Omni-Path fabrics do not have, with that data.
 const WITHOUT_DATA: &[(&str, &str)] = &[
     ("iocguid", "I/O controllers, which Omni-Path does not have"),
     ("ioc", "I/O controllers, which Omni-Path does not have"),
     ("iocpat", "I/O controllers, which Omni-Path does not have"),
     ("ioctype", "I/O controllers, which Omni-Path does not have"),
-    ("cabinflenpat", CABLE_MEMORIES),
-    ("cabinfvendnamepat", CABLE_MEMORIES),
-    ("cabinfvendpnpat", CABLE_MEMORIES),
-    ("cabinfvendrevpat", CABLE_MEMORIES),
-    ("cabinfvendsnpat", CABLE_MEMORIES),
-    ("cabinftype", CABLE_MEMORIES),
 ];
-
-const CABLE_MEMORIES: &str = "memories of cables, which reports do not have";
 
 /// Why a text is no point.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -223,13 +220,35 @@ impl<'a> Parser<'a> {
                 let switch = self.one_of(&[("FI", false), ("SW", true)], "FI or SW")?;
                 self.with_port(NodeMatch::Type { switch })
             }
+            "cabinftype" => {
+                let kind = self.one_of(
+                    CABLE_KINDS,
+                    "optical, passive_copper, active_copper or unknown",
+                )?;
+                Ok(Point::Cable(CableMatch::Kind(kind)))
+            }
+            "cabinflenpat" => {
+                // The vendor's tools take a length with its unit or without.
+                let metres = self.value_name()?;
+                let metres = metres.split('m').next().unwrap_or_default();
+                Ok(Point::Cable(CableMatch::Length(Glob::new(metres))))
+            }
             "nodepatfile" => self.pattern_file(),
             "nodepairpatfile" => self.pair_file(),
-            _ => match NOTES.iter().find(|(name, _)| *name == keyword) {
-                Some((_, note)) => Ok(Point::Noted(*note, Glob::new(&self.value_name()?))),
-                None => self.port_match(keyword),
-            },
+            _ => self.pattern(keyword),
         }
+    }
+
+    /// A point about texts of a topology file or of a cable, else about what a port reports.
+    fn pattern(&mut self, keyword: &str) -> Result<Point, PointError> {
+        if let Some((_, note)) = NOTES.iter().find(|(name, _)| *name == keyword) {
+            return Ok(Point::Noted(*note, Glob::new(&self.value_name()?)));
+        }
+        let Some((_, field)) = CABLE_TEXTS.iter().find(|(name, _)| *name == keyword) else {
+            return self.port_match(keyword);
+        };
+        let pattern = Glob::new(&self.value_name()?);
+        Ok(Point::Cable(CableMatch::Text(*field, pattern)))
     }
 
     fn port_match(&mut self, keyword: &str) -> Result<Point, PointError> {
@@ -452,59 +471,3 @@ fn unescape(name: &str) -> String {
     }
     out
 }
-
-/// Names of rates, with twice their value in Gb/s.
-const RATES: &[(&str, u32)] = &[
-    ("12.5g", 25),
-    ("25g", 50),
-    ("37.5g", 75),
-    ("50g", 100),
-    ("75g", 150),
-    ("100g", 200),
-];
-
-const STATES: &[(&str, StateMatch)] = &[
-    ("down", StateMatch::Is(PortState::DOWN)),
-    ("init", StateMatch::Is(PortState::INIT)),
-    ("armed", StateMatch::Is(PortState::ARMED)),
-    ("active", StateMatch::Is(PortState::ACTIVE)),
-    ("notactive", StateMatch::NotActive),
-    ("initarmed", StateMatch::InitArmed),
-];
-
-const PHYS_STATES: &[(&str, PhysState)] = &[
-    ("polling", PhysState::POLLING),
-    ("disabled", PhysState::DISABLED),
-    ("training", PhysState::TRAINING),
-    ("linkup", PhysState::LINK_UP),
-    ("recovery", PhysState::RECOVERY),
-    ("offline", PhysState::OFFLINE),
-    ("test", PhysState::TEST),
-];
-
-const MTUS: &[(&str, Mtu)] = &[
-    ("2048", Mtu::B2048),
-    ("4096", Mtu::B4096),
-    ("8192", Mtu::B8192),
-    ("10240", Mtu::B10240),
-];
-
-const CRC_MODES: &[(&str, u8)] = &[
-    ("14b", 1),
-    ("14-bit", 1),
-    ("16b", 2),
-    ("16-bit", 2),
-    ("48b", 4),
-    ("48-bit", 4),
-    ("per_lane", 8),
-    ("12-16/lane", 8),
-];
-
-const NOTES: &[(&str, Note)] = &[
-    ("labelpat", Note::CableLabel),
-    ("lengthpat", Note::CableLength),
-    ("cabledetpat", Note::CableDetails),
-    ("linkdetpat", Note::LinkDetails),
-    ("portdetpat", Note::PortDetails),
-    ("smdetpat", Note::SmDetails),
-];

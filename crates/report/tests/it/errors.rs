@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use weft_fabric::import::import_fabric;
 use weft_fabric::{CountsByPort, Guid, PortCounts, PortNum, PortRef, Snapshot};
@@ -111,10 +112,11 @@ fn ours(
     let options = Options {
         focus,
         detail: Detail(detail),
+        counts: snapshot.counts.clone(),
         ..Options::default()
     };
     let counted = Counted {
-        counts: counts(text, &snapshot),
+        counts: Arc::new(counts(text, &snapshot)),
         thresholds: Thresholds::parse(thresholds).unwrap(),
         limited,
     };

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod details;
 mod dispersion;
 mod errors;
 mod forwarding;

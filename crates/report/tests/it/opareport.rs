@@ -68,7 +68,27 @@ impl Judged {
         self.judge_as(name, points, &[false])
     }
 
+    /// The same of what `comparable` leaves of both.
+    pub(crate) fn judge_comparable(
+        &self,
+        name: &str,
+        points: &[&str],
+        comparable: fn(&str) -> String,
+    ) -> Option<()> {
+        self.judge_each(name, points, &[false, true], comparable)
+    }
+
     fn judge_as(&self, name: &str, points: &[&str], forms: &[bool]) -> Option<()> {
+        self.judge_each(name, points, forms, str::to_owned)
+    }
+
+    fn judge_each(
+        &self,
+        name: &str,
+        points: &[&str],
+        forms: &[bool],
+        comparable: fn(&str) -> String,
+    ) -> Option<()> {
         for detail in self.details {
             for xml in forms {
                 // opareport has no XML of this report.
@@ -89,6 +109,7 @@ impl Judged {
                     Some(_) => without_addresses(&text),
                     None => text,
                 });
+                let [ours, theirs] = [ours, theirs].map(|text| comparable(&text));
                 let differs = difference(&ours, &theirs, &options[3..].join(" "));
                 self.differences.borrow_mut().extend(differs);
             }
@@ -121,6 +142,7 @@ impl Judged {
             detail: Detail(detail),
             quiet: points.contains(&"-Q"),
             expected: self.expected.as_ref().map(|(_, expected)| expected.clone()),
+            counts: self.snapshot.counts.clone(),
             ..Options::default()
         };
         let nameless = points.contains(&"-N");
@@ -537,7 +559,7 @@ fn what_a_topology_file_says_in_other_reports() {
 
 /// Text without what stands in no snapshot: what the neighbour is, where opareport says of each that it is
 /// an HFI and has no right to manage, and the port that the answer came from.
-fn as_far_as_snapshots_go(text: &str) -> String {
+pub(crate) fn as_far_as_snapshots_go(text: &str) -> String {
     let unknown = |line: &&str| line.contains("NeighborMode") || line.contains("<LocalPort>");
     let lines = text.lines().filter(|line| !unknown(line));
     let line = |line: &str| match line.split_once("LocalPort: ") {

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use weft_fabric::enums::{Mtu, PhysState, PortState};
-use weft_fabric::{Guid, Lid, PortNum};
+use weft_fabric::{CableKind, CableText, Guid, Lid, PortNum};
 use weft_report::point::{
-    Comparison, Glob, NodeMatch, Note, Point, PointError, PortMatch, StateMatch,
+    CableMatch, Comparison, Glob, NodeMatch, Note, Point, PointError, PortMatch, StateMatch,
 };
 
 fn no_file(file: &str) -> Result<String, String> {
@@ -165,6 +165,18 @@ fn understands_every_keyword() {
                 Box::new(Point::Lid(Lid(3))),
             ),
         ),
+        (
+            "cabinftype:passive_copper",
+            Point::Cable(CableMatch::Kind(CableKind::PassiveCopper)),
+        ),
+        (
+            "cabinflenpat:1?m",
+            Point::Cable(CableMatch::Length(Glob::new("1?"))),
+        ),
+        (
+            "cabinfvendsnpat:W*",
+            Point::Cable(CableMatch::Text(CableText::SerialNumber, Glob::new("W*"))),
+        ),
     ] {
         assert_eq!(parse(text), Ok(expected), "{text}");
     }
@@ -215,7 +227,11 @@ fn refuses_with_what_is_allowed() {
             "ioctype:SRP",
             "'ioctype' needs I/O controllers, which Omni-Path does not have",
         ),
-        ("cabinftype:optical", "needs memories of cables"),
+        (
+            "cabinftype:copper",
+            "expected optical, passive_copper, active_copper or unknown",
+        ),
+        ("cabinfvendpnpat:", "expected a name, found ''"),
     ] {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");

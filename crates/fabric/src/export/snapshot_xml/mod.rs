@@ -1,12 +1,13 @@
 //! The XML snapshot that `opareport -o snapshot` writes and `opareport -X FILE` reads.
 //!
 //! Elements and their order are opareport's (`Topology/snapshot.c` of the vendor's FastFabric
-//! tools). Counters are omitted, tables of ports unless they are asked for, which the root element's attributes
-//! declare. Data without a field in the format (trap destinations, error actions, link-down reasons, device groups
-//! and the like) is dropped.
+//! tools). Counters are there if the snapshot has them, tables of ports if they are asked for, which the root element's
+//! attributes declare. Data without a field in the format (trap destinations, error actions, link-down reasons, device
+//! groups, what modules of cables measure and the like) is dropped.
 
 mod administration;
 mod date;
+mod measured;
 mod port;
 mod tables;
 
@@ -75,12 +76,13 @@ impl<W: Write> Writer<'_, W> {
         let tables = u8::from(self.with_tables());
         let buffers = u8::from(self.with_tables() && !snapshot.lacking.buffers);
         let routes = u8::from(!snapshot.lacking.routes);
+        let stats = u8::from(snapshot.counts.is_some());
         let time = snapshot.unix_time;
         let date = utc_date(time);
         writeln!(self.out, "<?xml version=\"1.0\" encoding=\"utf-8\" ?>")?;
         writeln!(
             self.out,
-            "<Snapshot date=\"{date}\" unixtime=\"{time}\" stats=\"0\" routes=\"{routes}\" qosdata=\"{tables}\" \
+            "<Snapshot date=\"{date}\" unixtime=\"{time}\" stats=\"{stats}\" routes=\"{routes}\" qosdata=\"{tables}\" \
              bfrctrl=\"{buffers}\" downports=\"{down}\" options=\"\">"
         )?;
         writeln!(self.out, "<Nodes>")?;

@@ -7,7 +7,7 @@ use weft_wire::id::{Guid, PortNum, Vl};
 use weft_wire::sm::PortInfo;
 
 use super::{Writer, lid};
-use crate::topology::{Node, NodeId};
+use crate::topology::{Node, NodeId, PortRef};
 
 /// The lines for the 32 VLs of the port written last: most ports of a fabric have the same.
 #[derive(Default)]
@@ -32,6 +32,11 @@ impl<W: Write> Writer<'_, W> {
         self.port_lanes(info)?;
         self.port_limits(info)?;
         self.port_tables((id, node), number, info)?;
+        self.port_status(PortRef {
+            node: id,
+            port: number,
+        })?;
+        self.cable_info(node.guid(), number)?;
         self.port_neighbor(node, number, info)?;
         writeln!(self.out, "</PortInfo>")
     }

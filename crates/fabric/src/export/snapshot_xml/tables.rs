@@ -11,8 +11,7 @@ use weft_wire::sm::{
 };
 
 use super::Writer;
-use crate::port_tables::{PortTable, TableId, UNKNOWN_CHANNEL};
-use crate::tables::PortMask;
+use crate::port_tables::{PortTable, TableId, channel_maps};
 use crate::topology::{Node, NodeId, PortRef};
 
 /// Values of `VLSchedulingConfig`: lanes are scheduled by arbitration tables.
@@ -133,25 +132,15 @@ fn map(name: &str, value: &str, key: &str, content: &[u8]) -> String {
     element(name, lines)
 }
 
-/// Egress ports with the same map together, in order of the first of each.
 fn channels(content: &[u8]) -> String {
-    let mut maps: Vec<(&[u8], PortMask)> = Vec::new();
-    for (port, map) in (1..=u8::MAX).map(PortNum).zip(content.chunks_exact(32)) {
-        if map[0] == UNKNOWN_CHANNEL {
-            continue;
-        }
-        match maps.iter_mut().find(|(of, _)| *of == map) {
-            Some((_, ports)) => ports.insert(port),
-            None => maps.push((map, [port].into_iter().collect())),
-        }
-    }
+    let maps = channel_maps(content);
     if maps.is_empty() {
         return String::new();
     }
     element(
         "SCtoSCMap",
         maps.iter().flat_map(|(map, ports)| {
-            let start = format!("<OutputPort ports=\"{}\">", ranges(ports));
+            let start = format!("<OutputPort ports=\"{}\">", ports.ranges());
             let entries = map.iter().enumerate().map(|(sc, to)| (sc, to & 0x1F));
             let entries = entries.filter(|(sc, to)| *sc == 0 || *to != NO_CHANNEL);
             let lines = entries.map(|(sc, to)| format!("<SC SC=\"{sc}\">{to}</SC>"));
@@ -162,22 +151,6 @@ fn channels(content: &[u8]) -> String {
                 .collect::<Vec<_>>()
         }),
     )
-}
-
-/// Ports as `1-3,7`.
-fn ranges(ports: &PortMask) -> String {
-    let mut runs: Vec<(u8, u8)> = Vec::new();
-    for port in ports.iter() {
-        match runs.last_mut() {
-            Some((_, last)) if port.0 == *last + 1 => *last = port.0,
-            _ => runs.push((port.0, port.0)),
-        }
-    }
-    let runs = runs.into_iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    runs.collect::<Vec<_>>().join(",")
 }
 
 fn buffers(content: &[u8]) -> String {

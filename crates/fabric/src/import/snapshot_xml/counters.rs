@@ -3,7 +3,7 @@
 use weft_wire::pm::Counter;
 use weft_wire::sm::PortInfo;
 
-use crate::counts::PortCounts;
+use crate::counts::{PortCounts, element_name};
 use crate::import::ImportError;
 use crate::import::xml::Element;
 
@@ -17,7 +17,7 @@ pub(super) fn read_counts(
     };
     let mut counters = [0; Counter::COUNT];
     for counter in Counter::ALL {
-        counters[counter as usize] = status.optional(name(counter))?.unwrap_or(0);
+        counters[counter as usize] = status.optional(element_name(counter))?.unwrap_or(0);
     }
     let up = info.link_width_active.lanes();
     let left = info.link_width_downgrade_rx_active;
@@ -30,37 +30,4 @@ pub(super) fn read_counts(
             false => 0,
         },
     }))
-}
-
-/// Name of a counter's element.
-fn name(counter: Counter) -> &'static str {
-    match counter {
-        Counter::XmitData => "XmitData",
-        Counter::RcvData => "RcvData",
-        Counter::XmitPkts => "XmitPkts",
-        Counter::RcvPkts => "RcvPkts",
-        Counter::MulticastXmitPkts => "MulticastXmitPkts",
-        Counter::MulticastRcvPkts => "MulticastRcvPkts",
-        Counter::XmitWait => "XmitWait",
-        Counter::SwPortCongestion => "CongDiscards",
-        Counter::RcvFecn => "RcvFECN",
-        Counter::RcvBecn => "RcvBECN",
-        Counter::XmitTimeCong => "XmitTimeCong",
-        Counter::XmitWastedBw => "XmitWastedBW",
-        Counter::XmitWaitData => "XmitWaitData",
-        Counter::RcvBubble => "RcvBubble",
-        Counter::MarkFecn => "MarkFECN",
-        Counter::RcvConstraintErrors => "RcvConstraintErrors",
-        Counter::RcvSwitchRelayErrors => "RcvSwitchRelayErrors",
-        Counter::XmitDiscards => "XmitDiscards",
-        Counter::XmitConstraintErrors => "XmitConstraintErrors",
-        Counter::RcvRemotePhysicalErrors => "RcvRemotePhysicalErrors",
-        Counter::LocalLinkIntegrityErrors => "LocalLinkIntegrityErrors",
-        Counter::RcvErrors => "RcvErrors",
-        Counter::ExcessiveBufferOverruns => "ExcessiveBufferOverruns",
-        Counter::FmConfigErrors => "FMConfigErrors",
-        Counter::LinkErrorRecovery => "LinkErrorRecovery",
-        Counter::LinkDowned => "LinkDowned",
-        Counter::UncorrectableErrors => "UncorrectableErrors",
-    }
 }

@@ -1,10 +1,10 @@
 //! The XML snapshot that `opareport -o snapshot` writes.
 //!
-//! Elements that are unknown and memories of cables are skipped. Ports missing from the snapshot
-//! are without a cable, as freshly powered on. Each line is read once; besides the result only
-//! one node's text is held in memory.
+//! Elements that are unknown are skipped. Ports missing from the snapshot are without a cable, as freshly powered on. Each
+//! line is read once; besides the result only one node's text is held in memory.
 
 mod administration;
+mod cables;
 mod counters;
 mod node;
 mod port;
@@ -19,6 +19,7 @@ use weft_wire::id::{Guid, Lid, PortNum};
 use weft_wire::sa::VfInfoRecord;
 
 use self::administration::{read_group, read_virtual_fabric};
+use self::cables::read_cable;
 use self::counters::read_counts;
 use self::node::read_node;
 use self::port_tables::read_node_tables;
@@ -27,6 +28,7 @@ use super::ImportError;
 use super::budget::Budget;
 use super::xml::{Cursor, Element, Step};
 use crate::administration::{Administration, MulticastGroup};
+use crate::cables::CableMemories;
 use crate::counts::{CountsByPort, PortCounts};
 use crate::multicast::MulticastTables;
 use crate::port_tables::PortTablesBuilder;
@@ -34,8 +36,62 @@ use crate::snapshot::{Lacking, SmRecord, Snapshot};
 use crate::tables::{LinearTables, PortGroupTables, PortMask, SwitchPortGroups};
 use crate::topology::{Node, NodeId, PortRef, Topology};
 
-/// Elements of a node that are long and not read; the MTUs are read from `NeighborMTU`.
-const WITHOUT: [&str; 3] = ["MTUs", "VLArbitrationPreemptElements", "CableInfo"];
+/// Elements of a node that are never read: the MTUs are those of `NeighborMTU`.
+const NEVER: [&str; 2] = ["MTUs", "VLArbitrationPreemptElements"];
+/// Elements with tables of a port.
+const PORT_TABLES: [&str; 11] = [
+    "SLtoSCMap",
+    "SCtoSLMap",
+    "SCtoSCMap",
+    "SCtoVLrMap",
+    "SCtoVLtMap",
+    "SCtoVLntMap",
+    "BufferControlTable",
+    "VLArbitrationLow",
+    "VLArbitrationHigh",
+    "VLArbitrationPreemptMatrix",
+    "PKeyTable",
+];
+
+/// Parts of a snapshot that need not be read; what is left out is lacking, or as it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotParts {
+    /// Forwarding tables of all kinds.
+    pub routes: bool,
+    /// Tables of ports and limits of buffers.
+    pub port_tables: bool,
+    /// Counters.
+    pub counts: bool,
+    /// Memories of cables.
+    pub cables: bool,
+    /// MTUs, lifetimes and stalls of the lanes of ports. Left out, they are those of a port that was just switched on.
+    pub lanes: bool,
+}
+
+impl SnapshotParts {
+    /// Everything.
+    pub const ALL: Self = Self {
+        routes: true,
+        port_tables: true,
+        counts: true,
+        cables: true,
+        lanes: true,
+    };
+
+    /// Names of the elements of a node that are not read.
+    fn without(self) -> Vec<&'static str> {
+        let parts: [(bool, &[&str]); 5] = [
+            (self.routes, &["SwitchData"]),
+            (self.port_tables, &PORT_TABLES),
+            (self.counts, &["PortStatus"]),
+            (self.cables, &["CableInfo"]),
+            (self.lanes, &["VLStalls", "HoQLifes", "NeighborMTU"]),
+        ];
+        let left_out = parts.into_iter().filter(|(wanted, _)| !wanted);
+        let left_out = left_out.flat_map(|(_, names)| names.iter().copied());
+        left_out.chain(NEVER).collect()
+    }
+}
 
 /// Reads a snapshot.
 ///
@@ -43,8 +99,19 @@ const WITHOUT: [&str; 3] = ["MTUs", "VLArbitrationPreemptElements", "CableInfo"]
 /// [`ImportError`] where the text is no well-formed XML, an element that is needed is missing or
 /// holds no number in its range, GUIDs repeat, or a cable's end does not exist or has another.
 pub fn import_snapshot(text: &str) -> Result<Snapshot, ImportError> {
+    import_snapshot_parts(text, SnapshotParts::ALL)
+}
+
+/// Reads parts of a snapshot; mistakes in the others are not seen.
+///
+/// # Errors
+/// Those of [`import_snapshot`].
+pub fn import_snapshot_parts(text: &str, parts: SnapshotParts) -> Result<Snapshot, ImportError> {
     let mut cursor = Cursor::new(text);
-    let mut import = Import::default();
+    let mut import = Import {
+        without: parts.without(),
+        ..Import::default()
+    };
     match cursor.step()? {
         Step::Open(root) if root.name == "Snapshot" => import.root(&root)?,
         Step::Open(root) => {
@@ -52,6 +119,9 @@ pub fn import_snapshot(text: &str) -> Result<Snapshot, ImportError> {
             return Err(ImportError::new(root.line, what, "<Snapshot>"));
         }
         Step::Close | Step::End => return Err(cursor.error("no element", "<Snapshot>")),
+    }
+    if !parts.port_tables {
+        (import.lacking.port_tables, import.lacking.buffers) = (true, true);
     }
     while let Step::Open(section) = cursor.step()? {
         import.section(&mut cursor, section.name)?;
@@ -61,6 +131,8 @@ pub fn import_snapshot(text: &str) -> Result<Snapshot, ImportError> {
 
 #[derive(Default)]
 struct Import<'a> {
+    /// Names of the elements of a node that are not read.
+    without: Vec<&'static str>,
     unix_time: u64,
     nodes: Vec<Node>,
     by_guid: BTreeMap<Guid, NodeId>,
@@ -72,6 +144,7 @@ struct Import<'a> {
     multicast_groups: Vec<MulticastGroup>,
     virtual_fabrics: Vec<VfInfoRecord>,
     counts: CountsByPort,
+    cables: CableMemories,
     lacking: Lacking,
     sms: Vec<Element<'a>>,
     links: Vec<Element<'a>>,
@@ -88,6 +161,7 @@ impl<'a> Import<'a> {
             port_tables: lacks("qosdata")?,
             buffers: lacks("bfrctrl")?,
             administration: true,
+            // Until a port has one.
             cables: true,
         };
         Ok(())
@@ -110,7 +184,7 @@ impl<'a> Import<'a> {
                 cursor.skip()?;
                 continue;
             }
-            let element = cursor.content(element, &WITHOUT)?;
+            let element = cursor.content(element, &self.without)?;
             match wanted {
                 "Node" => self.node(&element)?,
                 "SM" => self.sms.push(element),
@@ -136,6 +210,7 @@ impl<'a> Import<'a> {
             self.budget.host(element.line)?;
         }
         self.counts(element, &node, id)?;
+        self.cables(element, &node)?;
         if !(self.lacking.port_tables && self.lacking.buffers) {
             let before = self.port_tables.bytes();
             let tables = read_node_tables(element, &node, &mut self.port_tables)?;
@@ -160,6 +235,20 @@ impl<'a> Import<'a> {
             if let Some(counts) = counts.transpose()?.flatten() {
                 self.budget.table(child.line, size_of::<PortCounts>())?;
                 self.counts.insert(PortRef { node: id, port }, counts);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the memories of the cables in the ports of a node.
+    fn cables(&mut self, element: &Element<'_>, node: &Node) -> Result<(), ImportError> {
+        for child in element.all("PortInfo") {
+            let port = PortNum(child.required("PortNum")?);
+            let memory = child.child("CableInfo").map(read_cable).transpose()?;
+            if let Some(memory) = memory.filter(|_| node.port(port).is_some()) {
+                self.budget.table(child.line, memory.len())?;
+                self.cables.insert((node.guid(), port), memory);
+                self.lacking.cables = false;
             }
         }
         Ok(())
@@ -206,6 +295,7 @@ impl<'a> Import<'a> {
                 quarantined: None,
             }),
             counts: (!self.counts.is_empty()).then(|| Arc::new(self.counts)),
+            cables: Arc::new(self.cables),
             lacking: self.lacking,
             sms,
             ..Snapshot::default()
