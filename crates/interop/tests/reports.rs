@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -29,8 +30,21 @@ const READINGS: &[(&str, &str)] = &[
     ),
 ];
 const FILE: &str = "fabric.topology";
-/// Reports that are no reports of the fabric: a file for opareport itself, and nothing.
+/// Reports of opareport's help that are no reports of the fabric: a file, which is judged by itself, and nothing.
 const NOT_REPORTS: [&str; 2] = ["snapshot", "none"];
+/// opareport does not list this report in its help, and prints it as text only.
+const CABLEHEALTH: &str = "cablehealth";
+/// Reports at levels of detail that show cables, and tables of ports.
+const DETAILED: [(&str, &str); 8] = [
+    ("nodes", "-d 3"),
+    ("nodes", "-d 4 -V"),
+    ("nodes", "-d 9"),
+    ("comps", "-d 5 -V"),
+    ("links", "-d 3"),
+    ("links", "-d 4"),
+    ("slowlinks", "-d 5"),
+    ("links", "-d 9 -F cabinftype:optical"),
+];
 /// opareport prints this one right only after `portusage`.
 const LIDUSAGE: &str = "portusage lidusage";
 /// Reports that opareport makes otherwise of a running fabric than of a snapshot, so that it makes them of its own snapshot
@@ -208,7 +222,9 @@ fn with_rate_as_trained(text: &str) -> String {
 /// The lines of a report without what depends on the moment: the head of XML with its time and options, and the addresses
 /// in memory that opareport gives entries of a topology file as ids.
 fn shown(text: &str) -> Vec<String> {
-    let lines = (text.lines()).filter(|line| !line.starts_with("<Report date="));
+    // The power class, in whose place opareport prints the revision.
+    let lines = (text.lines())
+        .filter(|line| !line.starts_with("<Report date=") && !line.contains(" PowerClass: "));
     let line = |line: &str| match line.split_once(" id=\"0x") {
         Some((start, end)) if end.ends_with("\">") && !end.contains(':') => format!("{start}>"),
         _ => line.to_owned(),
@@ -249,8 +265,8 @@ const OPTIONS: [(&str, &str, bool); 31] = [
     ("-T/--topology", "links OPTION FILE", true),
     ("-s/--stats", "links OPTION", true),
     ("-i/--interval", "errors OPTION 1", true),
-    ("-b/--begin", "errors OPTION 12:30", false),
-    ("-e/--end", "errors OPTION 12:30", false),
+    ("-b/--begin", "errors OPTION -1s", true),
+    ("-e/--end", "errors OPTION now", true),
     ("-C/--clear", "errors OPTION", false),
     ("-a/--clearall", "errors OPTION", false),
     ("-m/--smadirect", "links OPTION", false),
@@ -262,8 +278,8 @@ const OPTIONS: [(&str, &str, bool); 31] = [
     ("-S/--src", "route OPTION lid:1 -D lid:3", true),
     ("-D/--dest", "route -S lid:1 OPTION lid:3", true),
     ("-Q/--quietfocus", "links -F lid:1 OPTION", true),
-    ("-r/--routes", "links OPTION", false),
-    ("-V/--vltables", "links OPTION", false),
+    ("-r/--routes", "links OPTION", true),
+    ("-V/--vltables", "links OPTION", true),
 ];
 
 /// Calls with each option of opareport, in both spellings.
@@ -317,6 +333,53 @@ fn listed() -> BTreeSet<String> {
     names
 }
 
+/// What was counted up to now, and in the last second, in which nothing was.
+fn judge_times(lab: &Lab) {
+    let errors = |options: &[&str]| lab.weft(&[&["report", "errors"][..], options].concat());
+    let counted = "LocalLinkIntegrityErrors: 2000 ";
+    for (options, is_counted) in [
+        (&["-e", "now"][..], true),
+        (&["-b", "-1s"][..], false),
+        (&["-b", "-2s", "-e", "now"][..], false),
+    ] {
+        let text = errors(options);
+        assert_eq!(text.contains(counted), is_counted, "{options:?}: {text}");
+    }
+    let refused = lab.run(&["report", "errors", "-b", "2020-01-01"]);
+    let wrong = String::from_utf8_lossy(&refused.stderr);
+    assert!(wrong.contains("no reading of counters is kept"), "{wrong}");
+}
+
+/// Reports of opareport on a file of ours with everything in it, beside those on its own file. It makes the same of both but
+/// for fields that only one has.
+fn judge_snapshot(lab: &Lab) -> Vec<String> {
+    let directory = lab.fabric.directory();
+    let [ours, theirs] = ["ours.xml", "theirs.xml"].map(|name| directory.join(name));
+    std::fs::write(&ours, lab.weft(&["report", "snapshot", "-s", "-V"])).unwrap();
+    std::fs::write(&theirs, lab.opareport("-o snapshot -s -r -V")).unwrap();
+    let mut found = Vec::new();
+    for options in [
+        "-o errors",
+        "-o links -d 4",
+        "-o links -F cabinftype:optical",
+    ] {
+        let [ours, theirs] =
+            [&ours, &theirs].map(|file| lab.opareport(&format!("{options} -X {}", file.display())));
+        let [ours, theirs] = [with_rate_as_trained(&ours), theirs];
+        if shown(&ours) != shown(&theirs) {
+            found.push(format!("{options}\n  ours\n{ours}  opareport\n{theirs}"));
+        }
+        assert!(theirs.lines().count() > 20, "{options}: {theirs}");
+    }
+    let counted = |file: &PathBuf| {
+        let text = lab.opareport(&format!("-o nodes -d 5 -X {}", file.display()));
+        text.matches("PortStatus:").count()
+    };
+    assert_eq!(counted(&ours), counted(&theirs));
+    assert!(counted(&ours) > 60);
+    found
+}
+
 #[test]
 fn a_running_fabric_is_reported_as_opareport_does() {
     if program("opareport").is_none() {
@@ -341,6 +404,13 @@ fn a_running_fabric_is_reported_as_opareport_does() {
             found.extend(only.then(|| lab.difference(name, form)).flatten());
         }
     }
+    found.extend(lab.difference(CABLEHEALTH, ""));
+    for (name, options) in DETAILED {
+        let forms = ["", " -x"].map(|form| lab.difference(name, &format!("{options}{form}")));
+        found.extend(forms.into_iter().flatten());
+    }
+    found.extend(judge_snapshot(&lab));
+    judge_times(&lab);
     judge_options(&lab);
     drop(lab);
     let lab = Lab::start(true);

@@ -44,7 +44,7 @@ pub(crate) use port::{OnOff, PortArgs, PortChoice, PortLed, PortLink, PortList};
 pub(crate) use quarantine::{QuarantineAdd, QuarantineCommand};
 use replace::REPLACE;
 pub(crate) use replace::{Replace, ReplaceCommand};
-pub(crate) use report::Report;
+pub(crate) use report::{Report, SNAPSHOT};
 pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs};
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};

@@ -1,4 +1,6 @@
-//! Counters and thresholds for `weft report errors`.
+//! Counters and thresholds for `weft report`.
+
+mod past;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use crate::connect::{Session, connect};
 use crate::counters::{Read, all_totals};
 use crate::error::CliError;
 use crate::output;
+use past::{Moments, counts_at};
 
 /// How long the next reading of counters may take after an interval.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -39,9 +42,10 @@ pub(crate) async fn counted(
         (None, _) => {
             let session = connect(daemon).await?;
             let first = all_totals(&session).await?;
-            Arc::new(match args.interval {
-                None => by_port(snapshot, &first),
-                Some(seconds) => {
+            Arc::new(match (Moments::of(args)?, args.interval) {
+                (Some(moments), _) => between(&session, snapshot, &first, moments).await?,
+                (None, None) => by_port(snapshot, &first),
+                (None, Some(seconds)) => {
                     let last = later(&session, &first, Duration::from_secs(seconds)).await?;
                     since(&by_port(snapshot, &first), by_port(snapshot, &last))
                 }
@@ -55,9 +59,38 @@ pub(crate) async fn counted(
     }))
 }
 
+/// What the ports of a daemon's fabric have counted.
+pub(crate) async fn totals(
+    daemon: &Daemon,
+    snapshot: &Snapshot,
+) -> Result<Arc<CountsByPort>, CliError> {
+    let read = all_totals(&connect(daemon).await?).await?;
+    Ok(Arc::new(by_port(snapshot, &read)))
+}
+
 fn by_port(snapshot: &Snapshot, read: &Read) -> CountsByPort {
     let ports = read.ports.iter();
     ports.filter_map(|port| counts(snapshot, port)).collect()
+}
+
+/// What ports counted between two moments, one of which may be the first reading or now.
+async fn between(
+    session: &Session,
+    snapshot: &Snapshot,
+    now: &Read,
+    moments: Moments,
+) -> Result<CountsByPort, CliError> {
+    let last = match moments.end {
+        Some(end) => counts_at(session, snapshot, &now.ports, end).await?,
+        None => by_port(snapshot, now),
+    };
+    Ok(match moments.begin {
+        Some(begin) => {
+            let first = counts_at(session, snapshot, &now.ports, begin).await?;
+            since(&first, last)
+        }
+        None => last,
+    })
 }
 
 /// The first reading that begins so long after another one, or ends the wait where no more come.

@@ -1,12 +1,14 @@
 //! `weft report`.
 
+mod snapshot;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use weft_api::v1::SnapshotExtra;
 use weft_fabric::Snapshot;
-use weft_fabric::import::import_expected;
+use weft_fabric::import::{SnapshotParts, import_expected, import_fabric_parts};
 use weft_fabric::text::for_terminal;
 use weft_report::point::{Known, Need};
 use weft_report::{
@@ -15,7 +17,7 @@ use weft_report::{
     xml_without_names,
 };
 
-use crate::args::{Args, Color, Daemon, Report};
+use crate::args::{Args, Color, Daemon, Report, SNAPSHOT};
 use crate::connect::connect;
 use crate::error::CliError;
 use crate::errors;
@@ -25,8 +27,16 @@ use crate::style::Styles;
 
 /// Where packets come from unless a person says it.
 const SOURCE: &str = "sm";
+/// The levels of detail from which reports tell what cables say of themselves, all of PortInfo, tables of ports and counters.
+const WITH_CABLES: u8 = 3;
+const WITH_LANES: u8 = 3;
+const WITH_TABLES: u8 = 4;
+const WITH_COUNTS: u8 = 5;
 
 pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError> {
+    if is_named(args, SNAPSHOT) {
+        return snapshot::write(all, args).await;
+    }
     let mut kinds = wanted(args);
     check_options(&kinds, args)?;
     let points = Points::parse(args)?;
@@ -35,11 +45,27 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
             "this point is about a topology file: -T FILE names it".to_owned(),
         ));
     }
-    let snapshot = load(&all.daemon, args, &kinds).await?;
-    let shows_counters = kinds
-        .iter()
-        .any(|kind| kind.takes.contains(&Takes::Counters));
-    let counted = match shows_counters || points.need(Need::Counters) {
+    let mut needs: Vec<Needs> = kinds.iter().flat_map(|kind| kind.needs).copied().collect();
+    needs.extend(args.vl_tables.then_some(Needs::PortTables));
+    needs
+        .extend((args.detail >= WITH_CABLES || points.need(Need::Cables)).then_some(Needs::Cables));
+    let shows_counters = args.stats
+        || args.begin.is_some()
+        || args.end.is_some()
+        || points.need(Need::Counters)
+        || kinds
+            .iter()
+            .any(|kind| kind.takes.contains(&Takes::Counters));
+    let needs_tables = needs.contains(&Needs::PortTables);
+    let parts = SnapshotParts {
+        routes: points.need(Need::Routes) || kinds.iter().any(|kind| kind.uses_routes()),
+        port_tables: args.detail >= WITH_TABLES || needs_tables,
+        lanes: args.detail >= WITH_LANES || needs_tables,
+        counts: args.detail >= WITH_COUNTS || shows_counters,
+        cables: needs.contains(&Needs::Cables),
+    };
+    let snapshot = load(&all.daemon, args, &needs, parts).await?;
+    let counted = match shows_counters {
         true => errors::counted(&all.daemon, &snapshot, args).await?,
         false => None,
     };
@@ -208,11 +234,12 @@ impl Points {
             None => None,
         };
         let usual = Sample::default();
+        let counts = counted.as_ref().map(|counted| Arc::clone(&counted.counts));
         let mut options = Options {
             detail: Detail(args.detail),
             quiet: args.quietfocus,
             expected: expected.clone(),
-            counts: snapshot.counts.clone(),
+            counts: counts.or_else(|| snapshot.counts.clone()),
             ..Options::default()
         };
         options.focus = focus.map(|selection| Focus::new(shown, &selection, &options));
@@ -270,11 +297,15 @@ fn select_with(
     point.select_with(snapshot, known).map_err(not_found)
 }
 
-/// The fabric with the parts that the reports need; what a daemon does not have is an error.
-async fn load(daemon: &Daemon, args: &Report, kinds: &[&Kind]) -> Result<Snapshot, CliError> {
+/// The fabric with the parts that the reports need, of a file `parts`; what a daemon does not have is an error.
+async fn load(
+    daemon: &Daemon,
+    args: &Report,
+    needs: &[Needs],
+    parts: SnapshotParts,
+) -> Result<Snapshot, CliError> {
     let Some(file) = args.snapshot.as_deref() else {
-        let needs = kinds.iter().flat_map(|kind| kind.needs);
-        let extras: Vec<SnapshotExtra> = needs.map(|needs| extra(*needs)).collect();
+        let extras: Vec<SnapshotExtra> = needs.iter().map(|needs| extra(*needs)).collect();
         let session = connect(daemon).await?;
         let snapshot = args.at.snapshot(&session, &extras).await?;
         let (asked, lacking) = (|extra| extras.contains(&extra), snapshot.lacking);
@@ -287,24 +318,24 @@ async fn load(daemon: &Daemon, args: &Report, kinds: &[&Kind]) -> Result<Snapsho
             false => Ok(snapshot),
         };
     };
-    read(file)
+    read(file, parts)
 }
 
 /// The fabric of a snapshot's file, or the daemon's.
 pub(crate) async fn snapshot(daemon: &Daemon, file: Option<&Path>) -> Result<Snapshot, CliError> {
     match file {
-        Some(file) => read(file),
+        Some(file) => read(file, SnapshotParts::ALL),
         None => connect(daemon).await?.snapshot().await,
     }
 }
 
-fn read(file: &Path) -> Result<Snapshot, CliError> {
+fn read(file: &Path, parts: SnapshotParts) -> Result<Snapshot, CliError> {
     let text = output::read(file)?;
     let wrong = |why: String| CliError::Content {
         file: file.to_owned(),
         why,
     };
-    weft_fabric::import::import_fabric(&text).map_err(|error| wrong(error.to_string()))
+    import_fabric_parts(&text, parts).map_err(|error| wrong(error.to_string()))
 }
 
 fn extra(needs: Needs) -> SnapshotExtra {

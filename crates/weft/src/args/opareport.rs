@@ -6,9 +6,6 @@ pub(crate) struct OfOpareport {
     /// opareport: no progress reports. There are none.
     #[arg(short = 'q', long = "quiet", hide = true)]
     quiet: bool,
-    /// opareport: read counters. Reports that show them read them.
-    #[arg(short = 's', long = "stats", hide = true)]
-    stats: bool,
     /// opareport: ports that are down, too. They are always known.
     #[arg(short = 'A', long = "allports", hide = true)]
     all_ports: bool,
@@ -22,10 +19,6 @@ pub(crate) struct OfOpareport {
     persist: bool,
     #[arg(short = 'H', long = "hard", hide = true)]
     hard: bool,
-    #[arg(short = 'b', long = "begin", hide = true)]
-    begin: Option<String>,
-    #[arg(short = 'e', long = "end", hide = true)]
-    end: Option<String>,
     #[arg(short = 'C', long = "clear", hide = true)]
     clear: bool,
     #[arg(short = 'a', long = "clearall", hide = true)]
@@ -34,19 +27,15 @@ pub(crate) struct OfOpareport {
     sma_direct: bool,
     #[arg(short = 'M', long = "pmadirect", hide = true)]
     pma_direct: bool,
+    /// opareport: read forwarding tables. They are always known.
     #[arg(short = 'r', long = "routes", hide = true)]
     routes: bool,
-    #[arg(short = 'V', long = "vltables", hide = true)]
-    vl_tables: bool,
 }
 
 const PLACE: &str = "the daemon sends for all; it is named by --address";
 const LASTING: &str = "-x prints all, and a filter can leave out what changes";
-const HISTORY: &str =
-    "earlier readings of counters are not kept for reports; --interval counts from now on";
 const CLEARING: &str = "the daemon's totals are never cleared; --interval counts from now on, and devices' counters stay as they are";
 const DIRECT: &str = "the daemon reads devices by itself, all reports are of what it has read last";
-const FILES: &str = "files are written by weft fabric export --snapshot, with -V if need be";
 
 impl OfOpareport {
     /// The options that are given and refused, as a person writes them, with the reason.
@@ -61,14 +50,10 @@ impl OfOpareport {
             ),
             ("-P", self.persist, LASTING),
             ("-H", self.hard, LASTING),
-            ("-b", self.begin.is_some(), HISTORY),
-            ("-e", self.end.is_some(), HISTORY),
             ("-C", self.clear, CLEARING),
             ("-a", self.clear_all, CLEARING),
             ("-m", self.sma_direct, DIRECT),
             ("-M", self.pma_direct, DIRECT),
-            ("-r", self.routes, FILES),
-            ("-V", self.vl_tables, FILES),
         ];
         let given = all.into_iter().find(|(_, given, _)| *given);
         given.map(|(option, _, why)| (option, why))

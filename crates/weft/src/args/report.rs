@@ -31,7 +31,8 @@ pub(crate) struct Report {
         value_parser = PossibleValuesParser::new(names())
     )]
     pub(crate) output: Vec<String>,
-    /// Level of detail: 0 counts, 1 brief, 2 normal, 3 and more details.
+    /// Level of detail: 0 counts, 1 brief, 2 normal, 3 and more details: what cables say of themselves, with -V and -s also
+    /// tables and counters of ports.
     #[arg(short, long, default_value_t = 2, value_name = "LEVEL")]
     pub(crate) detail: u8,
     /// Limit the report to this part of the fabric: a point such as lid:3, 'nodepat:edge*', portstate:down.
@@ -67,6 +68,31 @@ pub(crate) struct Report {
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     pub(crate) interval: Option<u64>,
+    /// Show what ports have counted since this time, from the daemon's history: '-2h', '12:30', '2026-11-23 03:12'.
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["snapshot", "interval"]
+    )]
+    pub(crate) begin: Option<String>,
+    /// Show what ports had counted up to this time; with --begin, between the two.
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["snapshot", "interval"]
+    )]
+    pub(crate) end: Option<String>,
+    /// Read the counters of ports, for nodes, links and their like with -d 5 and more, and for snapshot.
+    #[arg(short, long)]
+    pub(crate) stats: bool,
+    /// Read the tables of ports (service levels and channels, arbitration, partition keys), for nodes with -d 4 and more and
+    /// comps with -d 5 and more, and for snapshot.
+    #[arg(short = 'V', long = "vltables")]
+    pub(crate) vl_tables: bool,
     /// Show no names of nodes: all are the same text.
     #[arg(short = 'N', long)]
     pub(crate) noname: bool,
@@ -109,10 +135,14 @@ pub(crate) struct Report {
     pub(crate) snapshot: Option<PathBuf>,
 }
 
+/// The report that is a file of the whole fabric.
+pub(crate) const SNAPSHOT: &str = "snapshot";
+
 /// Names of reports and of groups of them.
 fn names() -> impl Iterator<Item = &'static str> {
     let groups = GROUPS.iter().map(|(name, _)| *name);
-    REPORTS.iter().map(|kind| kind.name).chain(groups)
+    let reports = REPORTS.iter().map(|kind| kind.name);
+    reports.chain([SNAPSHOT]).chain(groups)
 }
 
 /// The reports, for the help.
@@ -123,6 +153,7 @@ pub(super) fn about() -> String {
     for kind in REPORTS {
         text += &format!("  {:width$}  {}\n", kind.name, kind.about);
     }
+    text += &format!("  {SNAPSHOT:width$}  The fabric as a file for opareport -X and --snapshot\n");
     text += "\nSeveral reports:\n";
     for (name, reports) in GROUPS {
         text += &format!("  {name:width$}  {}\n", reports.join(", "));

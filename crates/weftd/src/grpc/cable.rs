@@ -4,30 +4,12 @@ use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::cable_service_server::CableService;
 use weft_fabric::cables::{CableMemory, Limits, Module, Thresholds};
+use weft_fabric::{CableIdentity, CableText};
 use weft_health::module_faults;
 
 use super::Services;
 use super::facts::Facts;
 use super::refusal::{not_there, wrong_field};
-
-/// Offsets in a cable's memory (SFF-8636), and in that of a QSFP-DD cable.
-struct Places {
-    vendor: usize,
-    part_number: usize,
-    serial_number: usize,
-}
-const QSFP: Places = Places {
-    vendor: 148 - 128,
-    part_number: 168 - 128,
-    serial_number: 196 - 128,
-};
-const QSFP_DD: Places = Places {
-    vendor: 129 - 128,
-    part_number: 148 - 128,
-    serial_number: 166 - 128,
-};
-/// Identifier of a QSFP-DD cable.
-const IS_DD: u8 = 0x18;
 
 #[tonic::async_trait]
 impl CableService for Services {
@@ -45,25 +27,16 @@ impl CableService for Services {
             let what = format!("port: the cable in port {port} of node {node} has not been read");
             return Err(not_there(&what, Facts::port(node, port)));
         }
-        let text = |place: fn(&Places) -> usize| {
-            memory.map_or_else(String::new, |memory| text(memory, place))
+        let text = |field: CableText| {
+            memory.map_or_else(String::new, |memory| CableIdentity::new(memory).text(field))
         };
         Ok(Response::new(v1::GetCableResponse {
-            vendor: text(|places| places.vendor),
-            part_number: text(|places| places.part_number),
-            serial_number: text(|places| places.serial_number),
+            vendor: text(CableText::Vendor),
+            part_number: text(CableText::PartNumber),
+            serial_number: text(CableText::SerialNumber),
             module: module.map(|known| message(known, memory)),
         }))
     }
-}
-
-/// 16 bytes of text, without the spaces and zeros at its end.
-fn text(memory: &CableMemory, place: fn(&Places) -> usize) -> String {
-    let places = if memory[0] == IS_DD { &QSFP_DD } else { &QSFP };
-    let bytes = memory.iter().skip(place(places)).take(16);
-    let bytes: Vec<u8> = bytes.copied().collect();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    text.trim_matches(['\0', ' ']).to_owned()
 }
 
 fn message(module: &Module, memory: Option<&CableMemory>) -> v1::CableModule {

@@ -193,7 +193,7 @@ impl FabricService for Services {
                 "format: expected one that is known",
             ));
         }
-        let extras = [SnapshotExtra::Administration];
+        let extras = [SnapshotExtra::Administration, SnapshotExtra::Cables];
         let (snapshot, moment) = self.snapshot_of(request.at, &extras).await?;
         let options = SnapshotOptions {
             port_tables: request.port_tables,
