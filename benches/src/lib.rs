@@ -14,6 +14,7 @@ pub mod opensm;
 pub mod pm;
 pub mod quality;
 mod reader;
+pub mod reports;
 pub mod routing;
 pub mod sa;
 pub mod serving;

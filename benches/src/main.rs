@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use weft_benches::{
     Failure, bringup, config, counters, dataplane, fabrics, intended, link_errors, managers, pm,
-    quality, routing, sa, serving, simulators, states, torus,
+    quality, reports, routing, sa, serving, simulators, states, torus,
 };
 
 /// Measures Weft, and peers in the same run, and prints Markdown.
@@ -46,6 +46,8 @@ enum Subject {
     Counters(fabrics::TreeOptions),
     /// What recording states of the fabric takes, and reading one of the past.
     States(fabrics::TreeOptions),
+    /// Reports on a snapshot file, beside the vendor's opareport.
+    Reports(reports::Options),
 }
 
 fn main() -> Result<(), Failure> {
@@ -65,5 +67,6 @@ fn main() -> Result<(), Failure> {
         Subject::Pm(options) => pm::run(&options),
         Subject::Counters(options) => counters::run(&options),
         Subject::States(options) => states::run(&options),
+        Subject::Reports(options) => reports::run(&options),
     }
 }
