@@ -65,13 +65,13 @@ fn is_calm(lab: &mut Lab, drained: &[Guid], when: &str) {
     assert_eq!(page.color, Color::Green, "{when}: {:#?}", page.figures);
 }
 
-/// 24 hours with traffic, sweeps, jobs that come and go, and an upper switch that is drained and used again.
-fn has_a_calm_day(topology: Topology) {
+/// 24 hours with the usual traffic, sweeps, jobs that come and go, and an upper switch that is drained and used again.
+fn has_a_calm_day(topology: Topology, usual: &str) {
     let mut lab = Lab::with(topology, SWEEPS);
     lab.read_counters();
     let upper = lab.link_between(lab.edge()).1.node;
     let upper = lab.guid(upper);
-    start(&mut lab, "all", "uniform");
+    start(&mut lab, "usual", usual);
     let mut most = 0;
     for hour in 1..=24_u64 {
         let mut drained = Vec::new();
@@ -101,13 +101,13 @@ fn has_a_calm_day(topology: Topology) {
 
 #[test]
 fn a_day_of_usual_work_has_no_finding() {
-    has_a_calm_day(generated("pgft:2;4,4;1,4;1,1;radix=8"));
+    has_a_calm_day(generated("pgft:2;4,4;1,4;1,1;radix=8"), "uniform");
 }
 
 #[test]
 #[ignore = "minutes"]
 fn a_day_on_1152_hosts_has_no_finding() {
-    has_a_calm_day(generated("fattree:1152"));
+    has_a_calm_day(generated("fattree:1152"), "uniform");
 }
 
 #[test]
@@ -117,5 +117,7 @@ fn a_day_on_a_real_fabric_has_no_finding() {
         return;
     };
     let bytes = std::fs::read(file).unwrap();
-    has_a_calm_day(restart(&import_fabric(&bytes).unwrap().topology).unwrap());
+    let topology = restart(&import_fabric(&bytes).unwrap().topology).unwrap();
+    // From each host to each are more ways than the emulator takes.
+    has_a_calm_day(topology, "permutation seed=7");
 }
