@@ -1,7 +1,7 @@
-//! Text from outside, made safe for people to look at.
+//! Text for people: what comes from outside made safe to look at, and numbers with their nouns.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// Whether a character acts on a screen instead of showing on it: control characters, those that
 /// change the direction of writing (Unicode Standard Annex 9), separators of lines, and tags.
@@ -29,6 +29,40 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A number with its noun: `1 link`, `0 links`, `2 switches`, `3 entries`.
+pub fn count(number: impl Display, noun: &str) -> String {
+    let number = number.to_string();
+    match number.as_str() {
+        "1" => format!("1 {noun}"),
+        _ => format!("{number} {}", plural(noun)),
+    }
+}
+
+/// A number with its noun and a verb for one and for several: `1 port was`, `2 ports were`.
+pub fn count_and(number: impl Display, noun: &str, [one, several]: [&str; 2]) -> String {
+    let counted = count(number, noun);
+    let verb = if counted.starts_with("1 ") {
+        one
+    } else {
+        several
+    };
+    format!("{counted} {verb}")
+}
+
+/// A noun for several.
+fn plural(noun: &str) -> String {
+    const HISSING: [&str; 4] = ["s", "x", "ch", "sh"];
+    const VOWELS: [char; 5] = ['a', 'e', 'i', 'o', 'u'];
+    if noun == "leaf" {
+        return "leaves".to_owned();
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(VOWELS) => format!("{stem}ies"),
+        _ if HISSING.iter().any(|end| noun.ends_with(end)) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// Each byte of a character as `\xNN`.
 pub(crate) fn escape(out: &mut String, character: char) {
     let mut bytes = [0; 4];
@@ -41,6 +75,26 @@ pub(crate) fn escape(out: &mut String, character: char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        for (number, noun, text) in [
+            (1, "link", "1 link"),
+            (0, "link", "0 links"),
+            (2, "switch", "2 switches"),
+            (1, "entry", "1 entry"),
+            (3, "entry", "3 entries"),
+            (4, "key", "4 keys"),
+            (5, "address", "5 addresses"),
+        ] {
+            assert_eq!(count(number, noun), text);
+        }
+        assert_eq!(count("12,345", "flow"), "12,345 flows");
+        assert_eq!(count(2, "leaf"), "2 leaves");
+        let verbs = ["was", "were"];
+        assert_eq!(count_and(1, "more port", verbs), "1 more port was");
+        assert_eq!(count_and(10, "more port", verbs), "10 more ports were");
+    }
 
     #[test]
     fn what_acts_on_a_screen_is_shown() {

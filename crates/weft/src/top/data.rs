@@ -24,6 +24,10 @@ pub(super) struct Data {
     /// The port on the screen, with its lanes.
     pub(super) port: Option<v1::PortCounters>,
     pub(super) fabrics: Vec<v1::VirtualFabric>,
+    /// The ports of the two nodes whose links are on the screen.
+    pub(super) links: Vec<v1::Port>,
+    /// The fabric and its manager.
+    pub(super) fabric: Option<v1::GetFabricResponse>,
 }
 
 /// The utilisation of ports in the readings that this client has seen.

@@ -1,7 +1,9 @@
 //! `weft top`: `data` is what the daemon has told, `state` where the user is and what keys do, `screens` what is
 //! shown, `screen` the terminal.
 
+mod columns;
 mod data;
+mod group;
 mod order;
 mod page;
 mod screen;
@@ -25,6 +27,8 @@ use state::State;
 
 /// Number of links requested for a screen, which scrolls.
 const LINKS_ON_SCREEN: u32 = 1_000;
+/// Columns of what is printed elsewhere than in a terminal.
+const WIDTH: usize = 80;
 
 pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError> {
     if command.screen == ScreenName::Links && command.sort.of_links().is_none() {
@@ -46,16 +50,13 @@ pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError
 
 /// Prints one screen.
 async fn print(source: &mut Source, mut state: State, command: &Top) -> Result<(), CliError> {
+    state.width = output::terminal().map_or(WIDTH, |(columns, _)| columns);
     let mut want = Want::of(&state);
     want.links = command.links;
     want.ports = command.screen != ScreenName::Links;
     let data = source.read(want).await?;
-    if command.screen == ScreenName::Links {
-        match command.json {
-            true => output::json(&table::json(&data.loads))?,
-            false => output::text(table::text(&data.loads, command.sort))?,
-        }
-        return Ok(());
+    if command.screen == ScreenName::Links && command.json {
+        return output::json(&table::json(&data.loads));
     }
     let image = data.loads.image;
     state.take(Ok(data));

@@ -85,8 +85,7 @@ impl SortBy {
         let sent = rates.xmit_data.unwrap_or_default() * FLIT;
         let found = port.categories.unwrap_or_default();
         match self {
-            Self::Utilization if port.rate_gbps > 0.0 => sent * 8.0 / port.rate_gbps / 1e7,
-            Self::Utilization => 0.0,
+            Self::Utilization => percent(sent, port),
             Self::Data => sent,
             Self::Packets => rates.xmit_pkts.unwrap_or_default(),
             Self::Wait => rates.xmit_wait.unwrap_or_default(),
@@ -97,5 +96,27 @@ impl SortBy {
             Self::Security => found.security.into(),
             Self::Routing => found.routing.into(),
         }
+    }
+}
+
+/// The sum, which is 0 and not -0 where there is nothing.
+pub(super) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
+/// Percent of its rate that a port receives, and flits a second.
+pub(super) fn received(port: &v1::PortCounters) -> (f64, f64) {
+    let flits = port
+        .rates
+        .and_then(|rates| rates.rcv_data)
+        .unwrap_or_default();
+    (percent(flits * FLIT, port), flits)
+}
+
+/// Percent of a port's rate that bytes a second are.
+fn percent(bytes: f64, port: &v1::PortCounters) -> f64 {
+    match port.rate_gbps > 0.0 {
+        true => bytes * 8.0 / port.rate_gbps / 1e7,
+        false => 0.0,
     }
 }

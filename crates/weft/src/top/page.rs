@@ -5,6 +5,7 @@ use weft_api::v1;
 use weft_fabric::text::for_terminal;
 
 use super::data::Key;
+use super::group::Group;
 use super::order::Order;
 
 /// A title, column headings and lines.
@@ -19,6 +20,8 @@ pub(super) struct Page {
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) text: String,
+    /// What a filter looks at: the text with what of it is cut.
+    pub(super) whole: String,
     /// It stands out.
     pub(super) alert: bool,
     /// Where Enter goes.
@@ -30,19 +33,42 @@ pub(super) struct Row {
 #[derive(Debug, Clone)]
 pub(super) enum Target {
     Port(Key),
-    /// The ports, with a filter and an order.
+    /// The links between two nodes, by their GUIDs.
+    Pair(u64, u64),
+    /// A group of ports.
+    Group(Group),
+    /// The ports of a group, in an order.
     Ports {
-        filter: String,
+        group: Group,
         order: Option<Order>,
     },
+    /// The ports of a virtual fabric.
+    Fabric(String),
+    /// A virtual fabric at a port.
+    FabricPort(String, Key),
 }
 
 impl Row {
     pub(super) fn plain(text: impl Into<String>) -> Self {
+        let text = text.into();
         Self {
-            text: text.into(),
+            whole: text.clone(),
+            text,
             ..Self::default()
         }
+    }
+
+    /// The parts in as many lines as they need.
+    pub(super) fn parts(parts: &[String], width: usize) -> Vec<Self> {
+        folded(parts, "  ", width)
+            .into_iter()
+            .map(Self::plain)
+            .collect()
+    }
+
+    /// A sentence in as many lines as it needs.
+    pub(super) fn sentence(text: &str, width: usize) -> Vec<Self> {
+        sentence(text, width).into_iter().map(Self::plain).collect()
     }
 }
 
@@ -51,13 +77,17 @@ pub(super) fn end_name(end: Option<&v1::LinkEnd>) -> String {
     let Some(end) = end else {
         return "-".to_owned();
     };
-    let port = end.port.unwrap_or_default();
-    let name = match end.node_name.as_str() {
-        "" => format!("{:#018x}", port.node_guid),
-        name => name.to_owned(),
-    };
-    let name = name.split(' ').next().unwrap_or_default();
-    format!("{}:{}", one_line(name), port.port)
+    let port = end.port.unwrap_or_default().port;
+    format!("{}:{port}", node_name(end))
+}
+
+/// A node's name without that of its HFI, escaped for terminals; its GUID where it has none.
+pub(super) fn node_name(end: &v1::LinkEnd) -> String {
+    let guid = end.port.unwrap_or_default().node_guid;
+    match end.node_name.split(' ').next().unwrap_or_default() {
+        "" => format!("{guid:#018x}"),
+        name => one_line(name),
+    }
 }
 
 /// Text from outside on one line: without ends of lines and tabs, and escaped for terminals.
@@ -74,4 +104,30 @@ pub(super) fn cut(text: &str, width: usize) -> String {
             kept.chain(['…']).collect()
         }
     }
+}
+
+/// Words in lines of at most so many characters.
+pub(super) fn sentence(text: &str, width: usize) -> Vec<String> {
+    let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    folded(&words, " ", width)
+}
+
+/// Parts in lines of at most so many characters; what is longer than a line is cut.
+fn folded(parts: &[String], gap: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let part = cut(part, width);
+        let length = |line: &String| line.chars().count() + gap.len() + part.chars().count();
+        match lines.last_mut().filter(|line| length(line) <= width) {
+            Some(line) => *line = format!("{line}{gap}{part}"),
+            None => lines.push(part),
+        }
+    }
+    lines
+}
+
+/// The first parts that fit into a line, at least one.
+pub(super) fn first_parts(parts: &[String], gap: &str, width: usize) -> String {
+    let lines = folded(parts, gap, width);
+    lines.into_iter().next().unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use weft_api::time::unix_s;
 
 use super::data::Data;
-use super::page::one_line;
+use super::page::{first_parts, one_line, sentence};
 use super::source::{Source, Want};
 use super::state::{State, Step};
 use crate::error::CliError;
@@ -22,7 +22,10 @@ use crate::error::CliError;
 const REFRESH: Duration = Duration::from_secs(1);
 /// Queue length for key presses; further ones block the reader.
 const KEYS_AHEAD: usize = 64;
-const KEYS: &str = "q quit  ? keys  1-6 screens  / filter";
+/// Most lines of an error.
+const TROUBLE_LINES: usize = 4;
+/// Keys, the most important first.
+const KEYS: [&str; 4] = ["q quit", "? keys", "1-6 screens", "/ filter"];
 
 /// Shows screens until the user quits or a signal ends the program; the terminal is then as before.
 pub(super) async fn run(source: Source, mut state: State, colors: bool) -> Result<(), CliError> {
@@ -53,8 +56,11 @@ fn reader(
     let (sender, reads) = mpsc::channel(1);
     tokio::spawn(async move {
         loop {
-            let want = *wants.borrow_and_update();
-            let read = source.read(want).await.map_err(|error| error.to_string());
+            let want = wants.borrow_and_update().clone();
+            let read = source
+                .read(want.clone())
+                .await
+                .map_err(|error| error.to_string());
             if sender.send((want, read)).await.is_err() {
                 return;
             }
@@ -83,6 +89,7 @@ async fn show(
     let mut keys = keyboard();
     let mut ticks = tokio::time::interval(REFRESH);
     loop {
+        state.width = usize::from(terminal.size()?.width);
         terminal.draw(|frame| draw(state, colors, now(), frame))?;
         tokio::select! {
             _ = term.recv() => return Ok(()),
@@ -118,11 +125,12 @@ fn now() -> u64 {
 fn draw(state: &State, colors: bool, now: u64, frame: &mut Frame<'_>) {
     let page = state.page();
     let head = u16::from(!page.head.is_empty());
+    let last = last(state, now);
     let parts = [
         Constraint::Length(1),
         Constraint::Length(head),
         Constraint::Min(0),
-        Constraint::Length(1),
+        Constraint::Length(last.len() as u16),
     ];
     let [top, names, body, bottom] = Layout::vertical(parts).areas(frame.area());
     frame.render_widget(Paragraph::new(page.title), top);
@@ -145,11 +153,11 @@ fn draw(state: &State, colors: bool, now: u64, frame: &mut Frame<'_>) {
         Line::styled(row.text.clone(), style)
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
-    frame.render_widget(Paragraph::new(last(state, now)), bottom);
+    frame.render_widget(Paragraph::new(last.join("\n")), bottom);
 }
 
-/// The last line: what is wrong, or what is typed, or the age of the image and the keys.
-fn last(state: &State, now: u64) -> String {
+/// The last lines: what is wrong, or what is typed, or the age of the image and the keys.
+fn last(state: &State, now: u64) -> Vec<String> {
     let time = state.data.as_ref().map(|data| unix_s(data.loads.time));
     let age = time.map(|time| format!("{} s old", now.saturating_sub(time)));
     let filter = match (state.typing, state.filter()) {
@@ -158,13 +166,19 @@ fn last(state: &State, now: u64) -> String {
         (false, filter) => Some(format!("/{}", one_line(filter))),
     };
     let frozen = state.frozen.then(|| "FROZEN".to_owned());
-    let end = match (&state.trouble, state.typing) {
-        (Some(trouble), _) => one_line(trouble),
-        (None, true) => "Enter keeps  Esc clears".to_owned(),
-        (None, false) => KEYS.to_owned(),
-    };
-    let parts = [filter, frozen, age, Some(end)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+    let parts = [filter, frozen, age];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    if let Some(trouble) = &state.trouble {
+        parts.push(one_line(trouble));
+        let mut lines = sentence(&parts.join("  "), state.width);
+        lines.truncate(TROUBLE_LINES);
+        return lines;
+    }
+    match state.typing {
+        true => parts.push("Enter keeps  Esc clears".to_owned()),
+        false => parts.extend(KEYS.map(str::to_owned)),
+    }
+    vec![first_parts(&parts, "  ", state.width)]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Reading from the daemon's memory.
 
+use tonic::Code;
 use weft_api::v1;
 
 use super::LINKS_ON_SCREEN;
@@ -14,14 +15,19 @@ use crate::error::CliError;
 const PAGE: u32 = 1_000;
 
 /// What a screen needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Want {
     pub(super) links: u32,
     order: Order,
     /// Also all ports: the live view keeps their use.
     pub(super) ports: bool,
+    /// Also virtual fabrics, and their counters at all ports.
     fabrics: bool,
     port: Option<Key>,
+    /// Also the ports of two nodes.
+    pair: Option<[u64; 2]>,
+    /// Also the fabric's manager.
+    manager: bool,
 }
 
 impl Want {
@@ -31,11 +37,19 @@ impl Want {
             links: LINKS_ON_SCREEN,
             order: state.order,
             ports: true,
-            fabrics: *screen == Screen::Named(ScreenName::Fabrics),
+            fabrics: matches!(
+                screen,
+                Screen::Named(ScreenName::Fabrics) | Screen::Fabric(_)
+            ),
             port: match screen {
-                Screen::Port(key) => Some(*key),
+                Screen::Port(key) | Screen::FabricPort(_, key) => Some(*key),
                 _ => None,
             },
+            pair: match screen {
+                Screen::Pair(from, to) => Some([*from, *to]),
+                _ => None,
+            },
+            manager: *screen == Screen::Named(ScreenName::Image),
         }
     }
 }
@@ -60,17 +74,17 @@ impl Source {
     /// # Errors
     /// Where the daemon refuses or does not answer.
     pub(super) async fn read(&mut self, want: Want) -> Result<Data, CliError> {
-        let loads = self.loads(want).await?;
+        let loads = self.loads(&want).await?;
         let mut data = match self.last.take() {
             Some((last, data)) if last == want && data.loads.image == loads.image => data,
-            _ => self.rest(want).await?,
+            _ => self.rest(&want).await?,
         };
         data.loads = loads;
         self.last = Some((want, data.clone()));
         Ok(data)
     }
 
-    async fn loads(&self, want: Want) -> Result<v1::ListBusiestLinksResponse, CliError> {
+    async fn loads(&self, want: &Want) -> Result<v1::ListBusiestLinksResponse, CliError> {
         let order = want.order.of_links().unwrap_or(v1::LinkOrder::Utilization);
         let request = v1::ListBusiestLinksRequest {
             limit: want.links,
@@ -81,7 +95,7 @@ impl Source {
         self.session.answer(Effort::Look, loads).await
     }
 
-    async fn rest(&self, want: Want) -> Result<Data, CliError> {
+    async fn rest(&self, want: &Want) -> Result<Data, CliError> {
         let mut data = Data::default();
         if want.ports {
             data.ports = self.ports(want.fabrics).await?;
@@ -95,7 +109,33 @@ impl Source {
             let listed = self.session.answer(Effort::Look, listed).await?;
             data.fabrics = listed.virtual_fabrics;
         }
+        for node in want.pair.into_iter().flatten() {
+            data.links.extend(self.node_ports(node).await?);
+        }
+        if want.manager {
+            let mut service = self.session.services(Effort::Look).fabric();
+            let fabric = service.get_fabric(v1::GetFabricRequest {});
+            data.fabric = Some(self.session.answer(Effort::Look, fabric).await?);
+        }
         Ok(data)
+    }
+
+    /// The ports of a node with their states; none if it is gone.
+    async fn node_ports(&self, node: u64) -> Result<Vec<v1::Port>, CliError> {
+        let request = v1::ListPortsRequest {
+            focus: format!("nodeguid:{node:#018x}"),
+            page_size: PAGE,
+            ..v1::ListPortsRequest::default()
+        };
+        let mut service = self.session.services(Effort::Look).fabric();
+        let listed = service.list_ports(request).await;
+        match listed {
+            Err(status) if status.code() == Code::NotFound => Ok(Vec::new()),
+            listed => {
+                let listed = self.session.answer(Effort::Look, async { listed }).await?;
+                Ok(listed.ports)
+            }
+        }
     }
 
     async fn ports(&self, fabrics: bool) -> Result<Vec<v1::PortCounters>, CliError> {
@@ -125,6 +165,7 @@ impl Source {
             port: Some(v1::PortId { node_guid, port }),
             selection: Some(v1::CounterSelection {
                 lanes: true,
+                virtual_fabrics: true,
                 ..v1::CounterSelection::default()
             }),
         };

@@ -2,7 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::WIDTH;
 use super::data::{Data, History, Key};
+use super::group::Group;
 use super::order::{self, Order};
 use super::page::{Page, Target};
 use super::screens;
@@ -18,6 +20,14 @@ const FILTER: usize = 64;
 pub(super) enum Screen {
     Named(ScreenName),
     Port(Key),
+    /// The links between two nodes, by their GUIDs.
+    Pair(u64, u64),
+    Group(Group),
+    /// The ports of a group.
+    Ports(Group),
+    /// The ports of a virtual fabric.
+    Fabric(String),
+    FabricPort(String, Key),
     Help,
 }
 
@@ -42,6 +52,10 @@ struct Place {
 pub(super) struct State {
     places: Vec<Place>,
     pub(super) order: Order,
+    /// Ports with the lowest values first.
+    pub(super) lowest: bool,
+    /// Columns of the terminal.
+    pub(super) width: usize,
     /// Totals instead of rates.
     pub(super) totals: bool,
     pub(super) frozen: bool,
@@ -56,8 +70,10 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(screen: ScreenName, order: Order) -> Self {
         Self {
-            places: vec![Place::new(Screen::Named(screen), String::new())],
+            places: vec![Place::new(Screen::Named(screen))],
             order,
+            lowest: false,
+            width: WIDTH,
             totals: false,
             frozen: false,
             typing: false,
@@ -65,6 +81,14 @@ impl State {
             history: History::default(),
             trouble: None,
         }
+    }
+
+    /// At a screen that keys lead to.
+    #[cfg(test)]
+    pub(super) fn at(screen: Screen) -> Self {
+        let mut state = Self::new(ScreenName::Links, Order::Utilization);
+        state.go(screen);
+        state
     }
 
     pub(super) fn screen(&self) -> &Screen {
@@ -107,8 +131,20 @@ impl State {
         let mut page = screens::page(self);
         let wanted = self.filter().to_lowercase();
         page.rows
-            .retain(|row| row.text.to_lowercase().contains(&wanted));
+            .retain(|row| row.whole.to_lowercase().contains(&wanted));
         page
+    }
+
+    /// Sorts ports by a value, the highest first unless the user wants the lowest.
+    pub(super) fn sort<T>(&self, ports: &mut [T], value: impl Fn(&T) -> f64) {
+        ports.sort_by(|a, b| {
+            let rising = value(a).total_cmp(&value(b));
+            if self.lowest {
+                rising
+            } else {
+                rising.reverse()
+            }
+        });
     }
 
     pub(super) fn press(&mut self, key: KeyEvent) -> Step {
@@ -150,8 +186,9 @@ impl State {
             'q' => return Step::Quit,
             ' ' => self.frozen = !self.frozen,
             't' => self.totals = !self.totals,
+            'v' => self.lowest = !self.lowest,
             '/' => self.typing = true,
-            '?' if *self.screen() != Screen::Help => self.go(Screen::Help, String::new()),
+            '?' if *self.screen() != Screen::Help => self.go(Screen::Help),
             'o' => {
                 let at = order::ALL.iter().position(|order| *order == self.order);
                 self.order = order::ALL[at.map_or(0, |at| (at + 1) % order::ALL.len())];
@@ -161,7 +198,7 @@ impl State {
                 let names = screens::NAMES;
                 self.places.clear();
                 let name = names[key as usize - '1' as usize];
-                self.go(Screen::Named(name), String::new());
+                self.go(Screen::Named(name));
                 return Step::Read;
             }
             key => {
@@ -198,10 +235,16 @@ impl State {
         let row = page.rows.get(self.chosen());
         match row.and_then(|row| row.target.clone()) {
             None => return Step::Stay,
-            Some(Target::Port(key)) => self.go(Screen::Port(key), String::new()),
-            Some(Target::Ports { filter, order }) => {
+            Some(Target::Port(key)) => self.go(Screen::Port(key)),
+            Some(Target::Pair(from, to)) => self.go(Screen::Pair(from, to)),
+            Some(Target::Group(group)) => self.go(Screen::Group(group)),
+            Some(Target::Fabric(name)) => self.go(Screen::Fabric(name)),
+            Some(Target::FabricPort(name, key)) => {
+                self.go(Screen::FabricPort(name, key));
+            }
+            Some(Target::Ports { group, order }) => {
                 self.order = order.unwrap_or(self.order);
-                self.go(Screen::Named(ScreenName::Ports), filter);
+                self.go(Screen::Ports(group));
             }
         }
         Step::Read
@@ -218,8 +261,8 @@ impl State {
         Step::Read
     }
 
-    fn go(&mut self, screen: Screen, filter: String) {
-        self.places.push(Place::new(screen, filter));
+    fn go(&mut self, screen: Screen) {
+        self.places.push(Place::new(screen));
     }
 
     /// Keeps the choice on a line that there is.
@@ -238,11 +281,11 @@ static NOWHERE: Place = Place {
 };
 
 impl Place {
-    fn new(screen: Screen, filter: String) -> Self {
+    fn new(screen: Screen) -> Self {
         Self {
             screen,
             chosen: 0,
-            filter,
+            filter: String::new(),
         }
     }
 }

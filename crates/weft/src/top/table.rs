@@ -3,100 +3,107 @@
 use serde_json::{Value, json};
 use weft_api::time::seconds;
 use weft_api::v1;
+use weft_fabric::text::count;
 
+use super::columns::{self, Column, Table};
 use super::data::key;
-use super::page::{Page, Row, Target, cut, end_name};
+use super::page::{Page, Row, Target, end_name, first_parts};
 use crate::args::SortBy;
 use crate::time::utc_of;
 
 const GIGA: f64 = 1e9;
-/// Width of the first column; a longer name is cut.
-const LINK: usize = 33;
 /// From this share of its rate on a link stands out.
 const BUSY: f64 = 0.9;
 
-/// Column headings.
-pub(super) fn head() -> String {
-    format!(
-        "{:<LINK$} {:>6} {:>6} {:>5} {:>6} {:>6} {:>5} {:>5}",
-        "LINK", "%", "GB/S", "WAIT%", "BACK %", "GB/S", "WAIT%", "CONG"
-    )
-}
+const COLUMNS: [Column; 8] = [
+    columns::name("LINK", 15),
+    columns::number("%", 6),
+    columns::number("GB/S", 6).from(56),
+    columns::number("WAIT%", 5),
+    columns::number("BACK %", 6),
+    columns::number("GB/S", 6).from(64),
+    columns::number("WAIT%", 5).from(64),
+    columns::number("CONG", 5).from(72),
+];
 
 /// One link.
-pub(super) fn row(load: &v1::LinkLoad) -> String {
+fn row(table: &Table, load: &v1::LinkLoad) -> Row {
     let (there, back) = (
         load.a_to_b.unwrap_or_default(),
         load.b_to_a.unwrap_or_default(),
     );
-    let link = format!(
+    let mut cells = vec![format!(
         "{} > {}",
         end_name(load.a.as_ref()),
         end_name(load.b.as_ref())
-    );
-    format!(
-        "{:<LINK$} {} {} {:>5}",
-        cut(&link, LINK),
-        way(&there),
-        way(&back),
-        there.congestion.max(back.congestion).min(99_999)
-    )
+    )];
+    cells.extend(way(&there));
+    cells.extend(way(&back));
+    let congestion = there.congestion.max(back.congestion).min(99_999);
+    cells.push(congestion.to_string());
+    let nodes = [&load.a, &load.b].map(|end| key(end.as_ref()).0);
+    Row {
+        alert: there.utilization >= BUSY,
+        target: Some(Target::Pair(nodes[0], nodes[1])),
+        json: link_json(load),
+        ..table.row(&cells)
+    }
 }
 
-fn way(way: &v1::LinkDirection) -> String {
+fn way(way: &v1::LinkDirection) -> [String; 3] {
     let (used, waited) = (way.utilization * 100.0, way.wait * 100.0);
     let rate = way.bytes_per_second / GIGA;
-    format!("{used:>6.1} {rate:>6.2} {waited:>5.1}")
+    [
+        format!("{used:.1}"),
+        format!("{rate:.2}"),
+        format!("{waited:.1}"),
+    ]
 }
 
-/// Title of a reading.
-pub(super) fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
-    let column = sort.name();
+/// Title of the links of a reading.
+fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy, width: usize) -> String {
+    let (image, column) = (loads.image, sort.name());
     let time = utc_of(loads.time);
     let seconds = seconds(loads.span);
-    if loads.attachment.is_some_and(|now| !now.attached) {
-        let image = loads.image;
-        return format!("NOT ATTACHED: the fabric is gone; image {image} of {time} is the last");
+    let links = format!("{} by {column}", count(loads.links, "link"));
+    let title = match loads.attachment.is_none_or(|now| now.attached) {
+        true => format!("Image {image} of {time}, {seconds:.1} s; {links}"),
+        false => format!("NOT ATTACHED: the fabric is gone; image {image} of {time} is the last"),
+    };
+    match title.chars().count() <= width {
+        true => title,
+        false => heading(loads, &links, width),
     }
-    format!(
-        "Image {} of {time}, {seconds:.1} s; {} links by {column}",
-        loads.image, loads.links
-    )
 }
 
-/// Title of a screen: what it shows, and of which reading.
-pub(super) fn heading(loads: &v1::ListBusiestLinksResponse, what: &str) -> String {
+/// Title of a screen: what it shows, and of which reading, as far as there is room.
+pub(super) fn heading(loads: &v1::ListBusiestLinksResponse, what: &str, width: usize) -> String {
     let time = utc_of(loads.time);
     let time = time.get(11..19).unwrap_or_default();
-    match loads.attachment.is_none_or(|now| now.attached) {
-        true => format!("{what}; image {} of {time} UTC", loads.image),
-        false => format!("NOT ATTACHED; {what}; image {} of {time} UTC", loads.image),
+    let gone = loads.attachment.is_some_and(|now| !now.attached);
+    let image = loads.image;
+    let parts = [
+        gone.then(|| "NOT ATTACHED".to_owned()),
+        Some(what.to_owned()),
+        Some(format!("image {image} of {time} UTC")),
+    ];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    let long = parts.join("; ").chars().count() > width;
+    if let Some(last) = parts.last_mut().filter(|_| long) {
+        *last = format!("image {image}");
     }
+    first_parts(&parts, "; ", width)
 }
 
 /// The screen of links.
-pub(super) fn page(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> Page {
+pub(super) fn page(loads: &v1::ListBusiestLinksResponse, sort: SortBy, width: usize) -> Page {
     let sort = sort.of_links().map_or(SortBy::Utilization, |_| sort);
-    let row = |load: &v1::LinkLoad| Row {
-        text: row(load),
-        alert: load.a_to_b.is_some_and(|way| way.utilization >= BUSY),
-        target: Some(Target::Port(key(load.a.as_ref()))),
-        json: link_json(load),
-    };
+    let table = Table::new(&COLUMNS, width);
     Page {
-        title: title(loads, sort),
-        head: head(),
-        rows: loads.busiest.iter().map(row).collect(),
+        title: title(loads, sort, width),
+        head: table.head(),
+        rows: loads.busiest.iter().map(|load| row(&table, load)).collect(),
     }
-}
-
-pub(super) fn text(loads: &v1::ListBusiestLinksResponse, sort: SortBy) -> String {
-    let rows = loads.busiest.iter().map(row);
-    let lines: Vec<String> = [title(loads, sort), head()]
-        .into_iter()
-        .chain(rows)
-        .collect();
-    lines.join("\n") + "\n"
 }
 
 pub(super) fn json(loads: &v1::ListBusiestLinksResponse) -> Value {
@@ -167,16 +174,28 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn rows_fit_a_terminal_of_80_columns() {
-        let short = row(&full("edge1", "core1"));
+    fn rows_fit_the_terminal() {
+        let loads = v1::ListBusiestLinksResponse {
+            links: 1,
+            busiest: vec![
+                full("edge1", "core1"),
+                full("a-switch-with-a-long-name", "another-such-switch"),
+            ],
+            ..v1::ListBusiestLinksResponse::default()
+        };
+        let page = super::page(&loads, SortBy::Wait, 80);
         assert_eq!(
-            short,
-            "edge1:5 > core1:1                  100.0  12.50  25.0    0.0   0.00   0.0 99999"
+            page.rows[0].text,
+            "edge1:5 > core1:1                   100.0  12.50  25.0    0.0   0.00   0.0 99999"
         );
-        let long = row(&full("a-switch-with-a-long-name", "another-such-switch"));
-        assert!(long.contains('…'), "{long}");
-        for line in [head(), short, long] {
-            assert!(line.chars().count() <= 80, "{line}");
-        }
+        assert!(page.rows[1].text.contains('…'), "{:?}", page.rows[1]);
+        assert!(page.rows[1].whole.contains("another-such-switch:1"));
+        assert!(page.title.ends_with("; 1 link by wait"), "{}", page.title);
+        let narrow = super::page(&loads, SortBy::Wait, 40);
+        assert_eq!(
+            narrow.rows[0].text,
+            "edge1:5 > core1:1     100.0  25.0    0.0"
+        );
+        assert_eq!(narrow.title, "1 link by wait; image 0 of 00:00:00 UTC");
     }
 }

@@ -4,43 +4,48 @@ use serde_json::json;
 use weft_api::v1;
 
 use crate::counters::units::bytes;
+use crate::top::columns::{self, Column, Table};
 use crate::top::data::Data;
-use crate::top::page::{Page, Row, cut, one_line};
+use crate::top::order::total;
+use crate::top::page::{Page, Row, Target, one_line};
+use crate::top::state::State;
 use crate::top::table;
 
-pub(super) fn page(data: &Data) -> Page {
+const COLUMNS: [Column; 5] = [
+    columns::name("FABRIC", 14),
+    columns::number("SL", 2),
+    columns::number("PKEY", 6),
+    columns::number("PORTS", 5),
+    columns::number("SENT/s", 9),
+];
+
+pub(super) fn page(state: &State, data: &Data) -> Page {
+    let table = Table::new(&COLUMNS, state.width);
+    let fabrics = data.fabrics.iter();
     Page {
-        title: table::heading(&data.loads, "virtual fabrics"),
-        head: format!(
-            "{:<16} {:>2} {:>6} {:>5} {:>9}",
-            "FABRIC", "SL", "PKEY", "PORTS", "SENT/s"
-        ),
-        rows: data
-            .fabrics
-            .iter()
-            .map(|fabric| row(data, fabric))
-            .collect(),
+        title: table::heading(&data.loads, "virtual fabrics", state.width),
+        head: table.head(),
+        rows: fabrics.map(|fabric| row(&table, data, fabric)).collect(),
     }
 }
 
-fn row(data: &Data, fabric: &v1::VirtualFabric) -> Row {
+fn row(table: &Table, data: &Data, fabric: &v1::VirtualFabric) -> Row {
     let parts = data.ports.iter().flat_map(|port| &port.virtual_fabrics);
     let parts: Vec<_> = parts.filter(|part| part.name == fabric.name).collect();
-    let sent = parts.iter().filter_map(|part| part.rates?.xmit_data);
-    let sent: f64 = sent.sum();
+    let sent = total(parts.iter().filter_map(|part| part.rates?.xmit_data));
+    let cells = [
+        one_line(&fabric.name),
+        fabric.sl.to_string(),
+        format!("{:#x}", fabric.pkey),
+        parts.len().to_string(),
+        bytes(sent),
+    ];
     Row {
-        text: format!(
-            "{:<16} {:>2} {:>#6x} {:>5} {:>9}",
-            cut(&one_line(&fabric.name), 16),
-            fabric.sl,
-            fabric.pkey,
-            parts.len(),
-            bytes(sent)
-        ),
+        target: Some(Target::Fabric(fabric.name.clone())),
         json: json!({
             "name": fabric.name, "sl": fabric.sl, "pkey": fabric.pkey, "ports": parts.len(),
             "bytes_per_second": sent * 8.0,
         }),
-        ..Row::default()
+        ..table.row(&cells)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::top::page::{Page, Row};
 
-const LINES: [&str; 15] = [
+const LINES: [&str; 16] = [
     "1 links       2 summary    3 ports",
     "4 fabrics     5 histogram  6 image",
     "Enter go in   Esc back     q leave",
@@ -11,6 +11,7 @@ const LINES: [&str; 15] = [
     "/       filter; Enter keeps, Esc clears",
     "t       totals or rates",
     "o       next order",
+    "v       lowest first, and back",
     "Sort by:",
     "u utilization    g GB/s",
     "k packets        w wait",

@@ -6,13 +6,14 @@ use weft_api::v1;
 use crate::top::data::Data;
 use crate::top::order::Order;
 use crate::top::page::{Page, Row};
+use crate::top::state::State;
 use crate::top::table;
 
 const BINS: usize = 10;
 /// Length of the longest bar.
 const WIDTH: usize = 20;
 
-pub(super) fn page(data: &Data) -> Page {
+pub(super) fn page(state: &State, data: &Data) -> Page {
     let mut bins = [0_usize; BINS];
     let linked = |port: &&v1::PortCounters| port.rates.is_some() && port.neighbor.is_some();
     for port in data.ports.iter().filter(linked) {
@@ -24,13 +25,12 @@ pub(super) fn page(data: &Data) -> Page {
         let bar = "█".repeat((count * WIDTH).div_ceil(most));
         let text = format!("{from:>2}-{to:<3} % {count:>6} {bar}");
         Row {
-            text: text.trim_end().to_owned(),
             json: json!({ "from_percent": from, "to_percent": to, "ports": count }),
-            ..Row::default()
+            ..Row::plain(text.trim_end())
         }
     };
     Page {
-        title: table::heading(&data.loads, "histogram"),
+        title: table::heading(&data.loads, "histogram", state.width),
         head: "USED      PORTS".to_owned(),
         rows: bins.iter().enumerate().map(row).collect(),
     }

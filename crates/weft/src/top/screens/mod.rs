@@ -1,13 +1,17 @@
 //! The screens, each from the state into lines.
 
+mod fabric_ports;
 mod fabrics;
+mod group;
 mod help;
 mod histogram;
 mod image;
+mod pair;
 mod port;
 mod ports;
 mod summary;
 
+use super::group::Group;
 use super::page::{Page, Row};
 use super::state::{Screen, State};
 use super::table;
@@ -31,20 +35,26 @@ pub(super) fn page(state: &State) -> Page {
     let Some(data) = &state.data else {
         return Page {
             title: "weft top".to_owned(),
-            rows: vec![Row::plain(
+            rows: Row::sentence(
                 "waiting for the performance manager's first two readings of the counters",
-            )],
+                state.width,
+            ),
             ..Page::default()
         };
     };
     match state.screen() {
         Screen::Help => help::page(),
         Screen::Port(key) => port::page(state, data, *key),
-        Screen::Named(ScreenName::Links) => table::page(&data.loads, state.order),
-        Screen::Named(ScreenName::Summary) => summary::page(data),
-        Screen::Named(ScreenName::Ports) => ports::page(state, data),
-        Screen::Named(ScreenName::Fabrics) => fabrics::page(data),
-        Screen::Named(ScreenName::Histogram) => histogram::page(data),
-        Screen::Named(ScreenName::Image) => image::page(data),
+        Screen::Pair(from, to) => pair::page(state, data, (*from, *to)),
+        Screen::Group(group) => group::page(state, data, *group),
+        Screen::Ports(group) => ports::page(state, data, *group),
+        Screen::Fabric(name) => fabric_ports::page(state, data, name),
+        Screen::FabricPort(name, key) => port::of_fabric(state, data, name, *key),
+        Screen::Named(ScreenName::Links) => table::page(&data.loads, state.order, state.width),
+        Screen::Named(ScreenName::Summary) => summary::page(state, data),
+        Screen::Named(ScreenName::Ports) => ports::page(state, data, Group::All),
+        Screen::Named(ScreenName::Fabrics) => fabrics::page(state, data),
+        Screen::Named(ScreenName::Histogram) => histogram::page(state, data),
+        Screen::Named(ScreenName::Image) => image::page(state, data),
     }
 }

@@ -2,33 +2,62 @@
 
 use serde_json::json;
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::counters::units::{amount, bytes};
+use crate::top::columns::{self, Column, Table};
 use crate::top::data::{Data, key};
+use crate::top::group::Group;
 use crate::top::order::{CATEGORIES, Order};
-use crate::top::page::{Page, Row, Target, cut, end_name};
+use crate::top::page::{Page, Row, Target, end_name};
 use crate::top::state::State;
 use crate::top::table;
 
-pub(super) fn page(state: &State, data: &Data) -> Page {
+const COLUMNS: [Column; 8] = [
+    columns::name("PORT", 12),
+    columns::number("LID", 6).from(96),
+    columns::text("GUID", 18).from(120),
+    columns::number("%", 5),
+    columns::number("SORT", 7),
+    columns::number("SENT/s", 8).from(56),
+    columns::name("NEIGHBOR", 12),
+    columns::bars("USE", 8).from(64),
+];
+
+/// Place of the column whose title is another one for totals.
+const SENT: usize = 5;
+
+pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
     let order = state.order;
-    let mut ports: Vec<&v1::PortCounters> = data.ports.iter().collect();
-    ports.sort_by(|a, b| order.value(b).total_cmp(&order.value(a)));
-    let kind = if state.totals { "total" } else { "a second" };
+    let ports = data
+        .ports
+        .iter()
+        .filter(|port| group.has(port.port.as_ref()));
+    let mut ports: Vec<&v1::PortCounters> = ports.collect();
+    state.sort(&mut ports, |port| order.value(port));
+    let mut columns = COLUMNS;
+    if state.totals {
+        columns[SENT] = columns[SENT].titled("SENT");
+    }
+    let table = Table::new(&columns, state.width);
+    let of = match group {
+        Group::All => String::new(),
+        group => format!(" of {}", group.name()),
+    };
+    let lowest = if state.lowest { ", lowest" } else { "" };
+    let what = format!(
+        "{}{of} by {}{lowest}",
+        count(ports.len(), "port"),
+        order.name()
+    );
     Page {
-        title: table::heading(
-            &data.loads,
-            &format!("{} ports by {}", ports.len(), order.name()),
-        ),
-        head: format!(
-            "{:<15} {:>5} {:>7} {:>8} {:<16} {kind}",
-            "PORT", "%", "SORT", "SENT", "NEIGHBOR"
-        ),
-        rows: ports.iter().map(|port| row(state, port)).collect(),
+        title: table::heading(&data.loads, &what, state.width),
+        head: table.head(),
+        rows: ports.iter().map(|port| row(&table, state, port)).collect(),
     }
 }
 
-fn row(state: &State, port: &v1::PortCounters) -> Row {
+fn row(table: &Table, state: &State, port: &v1::PortCounters) -> Row {
     let used = Order::Utilization.value(port);
     let sent = match state.totals {
         true => port
@@ -42,19 +71,22 @@ fn row(state: &State, port: &v1::PortCounters) -> Row {
         Order::Utilization => format!("{value:.1}"),
         _ => amount(value),
     };
-    let text = format!(
-        "{:<15} {used:>5.1} {sorted:>7} {:>8} {:<16} {}",
-        cut(&end_name(port.port.as_ref()), 15),
+    let cells = [
+        end_name(port.port.as_ref()),
+        port.lid.to_string(),
+        format!("{:#018x}", key(port.port.as_ref()).0),
+        format!("{used:.1}"),
+        sorted,
         bytes(sent),
-        cut(&end_name(port.neighbor.as_ref()), 16),
+        end_name(port.neighbor.as_ref()),
         state.history.bars(key(port.port.as_ref())),
-    );
+    ];
     let found = |order: &Order| order.value(port) > 0.0;
     Row {
-        text: text.trim_end().to_owned(),
         alert: used >= 90.0 || CATEGORIES.iter().any(found),
         target: Some(Target::Port(key(port.port.as_ref()))),
         json: json(port),
+        ..table.row(&cells)
     }
 }
 

@@ -4,87 +4,95 @@ use serde_json::json;
 use weft_api::v1;
 
 use crate::counters::units::{amount, bytes};
+use crate::top::columns::{self, Column, Table};
 use crate::top::data::Data;
-use crate::top::order::{CATEGORIES, Order};
+use crate::top::group::{GROUPS, Group};
+use crate::top::order::{CATEGORIES, Order, total};
 use crate::top::page::{Page, Row, Target};
+use crate::top::state::State;
 use crate::top::table;
 
-/// The performance manager's own groups.
-const GROUPS: [(&str, Option<v1::NodeType>); 3] = [
-    ("All", None),
-    ("HFIs", Some(v1::NodeType::Hfi)),
-    ("SWs", Some(v1::NodeType::Switch)),
+const COLUMNS: [Column; 6] = [
+    columns::text("GROUP", 5),
+    columns::number("PORTS", 5),
+    columns::number("SENT/s", 8),
+    columns::number("PKTS/s", 7),
+    columns::number("AVG%", 5),
+    columns::number("MAX%", 5),
+];
+/// Errors by category.
+pub(super) const CATEGORY: [Column; 3] = [
+    columns::text("CATEGORY", 15),
+    columns::number("PORTS", 7),
+    columns::number("WORST", 8),
 ];
 
-pub(super) fn page(data: &Data) -> Page {
-    let mut rows: Vec<Row> = GROUPS.map(|(name, kind)| group(data, name, kind)).into();
-    rows.push(Row::plain("CATEGORY          PORTS    WORST"));
-    rows.extend(CATEGORIES.map(|order| category(data, order)));
+pub(super) fn page(state: &State, data: &Data) -> Page {
+    let table = Table::new(&COLUMNS, state.width);
+    let mut rows: Vec<Row> = GROUPS.map(|one| group(&table, data, one)).into();
+    let categories = Table::new(&CATEGORY, state.width);
+    rows.push(Row::plain(categories.head()));
+    let ports: Vec<&v1::PortCounters> = data.ports.iter().collect();
+    rows.extend(CATEGORIES.map(|order| category(&categories, &ports, order, Group::All)));
     Page {
-        title: table::heading(&data.loads, "summary"),
-        head: format!(
-            "{:<5} {:>5} {:>8} {:>7} {:>5} {:>5}",
-            "GROUP", "PORTS", "SENT/s", "PKTS/s", "AVG%", "MAX%"
-        ),
+        title: table::heading(&data.loads, "summary", state.width),
+        head: table.head(),
         rows,
     }
 }
 
-fn group(data: &Data, name: &str, kind: Option<v1::NodeType>) -> Row {
-    let inside = |port: &&v1::PortCounters| {
-        let of = port.port.as_ref().map(v1::LinkEnd::node_type);
-        kind.is_none_or(|kind| of == Some(kind))
-    };
-    let ports: Vec<&v1::PortCounters> = data.ports.iter().filter(inside).collect();
-    let sum = |order: Order| ports.iter().map(|port| order.value(port)).sum::<f64>();
-    let most = |order: Order| {
-        ports
-            .iter()
-            .map(|port| order.value(port))
-            .fold(0.0, f64::max)
-    };
+fn group(table: &Table, data: &Data, group: Group) -> Row {
+    let ports = data
+        .ports
+        .iter()
+        .filter(|port| group.has(port.port.as_ref()));
+    let ports: Vec<&v1::PortCounters> = ports.collect();
+    let values = |order: Order| ports.iter().map(move |port| order.value(port));
     let linked = ports.iter().filter(|port| port.neighbor.is_some()).count();
-    let average = sum(Order::Utilization) / linked.max(1) as f64;
-    let (sent, packets, max) = (
-        sum(Order::Data),
-        sum(Order::Packets),
-        most(Order::Utilization),
-    );
+    let average = total(values(Order::Utilization)) / linked.max(1) as f64;
+    let most = values(Order::Utilization).fold(0.0, f64::max);
+    let sent = total(values(Order::Data));
+    let packets = total(values(Order::Packets));
+    let cells = [
+        group.name().to_owned(),
+        ports.len().to_string(),
+        bytes(sent / 8.0),
+        amount(packets),
+        format!("{average:.1}"),
+        format!("{most:.1}"),
+    ];
     Row {
-        text: format!(
-            "{name:<5} {:>5} {:>8} {:>7} {average:>5.1} {max:>5.1}",
-            ports.len(),
-            bytes(sent / 8.0),
-            amount(packets),
-        ),
-        target: Some(Target::Ports {
-            filter: String::new(),
-            order: None,
-        }),
+        target: Some(Target::Group(group)),
         json: json!({
-            "group": name, "ports": ports.len(), "bytes_per_second": sent,
-            "packets_per_second": packets, "average_percent": average, "maximum_percent": max,
+            "group": group.name(), "ports": ports.len(), "bytes_per_second": sent,
+            "packets_per_second": packets, "average_percent": average, "maximum_percent": most,
         }),
-        ..Row::default()
+        ..table.row(&cells)
     }
 }
 
-fn category(data: &Data, order: Order) -> Row {
-    let values = data.ports.iter().map(|port| order.value(port));
+/// How many of the ports of a group have errors of a category.
+pub(super) fn category(
+    table: &Table,
+    ports: &[&v1::PortCounters],
+    order: Order,
+    group: Group,
+) -> Row {
+    let values = ports.iter().map(|port| order.value(port));
     let found: Vec<f64> = values.filter(|value| *value > 0.0).collect();
     let worst = found.iter().copied().fold(0.0, f64::max);
+    let cells = [
+        order.name().to_owned(),
+        found.len().to_string(),
+        amount(worst),
+    ];
     Row {
-        text: format!(
-            "{:<15} {:>7} {:>8}",
-            order.name(),
-            found.len(),
-            amount(worst)
-        ),
         alert: !found.is_empty(),
         target: Some(Target::Ports {
-            filter: String::new(),
+            group,
             order: Some(order),
         }),
         json: json!({ "category": order.name(), "ports": found.len(), "worst": worst }),
+        ..table.row(&cells)
     }
 }
