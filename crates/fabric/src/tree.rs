@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::intended::{Cable, NodeName};
+use crate::text::count;
 use crate::topology::{Node, NodeId, PortRef, Topology};
 use crate::upward::spread;
 
@@ -159,21 +160,33 @@ impl fmt::Display for Odd {
                 found,
                 usual,
             } => {
-                write!(f, "{switch} has {found} hosts, most have {usual}")
+                write!(
+                    f,
+                    "{switch} has {}, most have {usual}",
+                    count(found, "host")
+                )
             }
             Self::Down {
                 switch,
                 found,
                 usual,
             } => {
-                write!(f, "{switch} has {found} links down, most have {usual}")
+                write!(
+                    f,
+                    "{switch} has {} down, most have {usual}",
+                    count(found, "link")
+                )
             }
             Self::Up {
                 switch,
                 found,
                 usual,
             } => {
-                write!(f, "{switch} has {found} links up, most have {usual}")
+                write!(
+                    f,
+                    "{switch} has {} up, most have {usual}",
+                    count(found, "link")
+                )
             }
             Self::Pair {
                 lower,
@@ -182,7 +195,8 @@ impl fmt::Display for Odd {
                 usual,
             } => write!(
                 f,
-                "{found} links between {lower} and {upper}, most pairs have {usual}"
+                "{} between {lower} and {upper}, most pairs have {usual}",
+                count(found, "link")
             ),
         }
     }

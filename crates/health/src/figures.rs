@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::enums::{PortState, SmState};
+use weft_fabric::text::{count, count_and};
 
 use crate::findings::is_slow;
 use crate::memory::{LinkKey, link_key, mbps};
@@ -67,7 +68,9 @@ fn remembered(moment: &Moment<'_>) -> Figure {
     let value = match moment.memory.looked() {
         0 => "nothing of it is known here".to_owned(),
         looked => format!(
-            "{nodes} nodes and {links} links are remembered; this manager last swept {} s ago",
+            "{} and {} are remembered; this manager last swept {} s ago",
+            count(nodes, "node"),
+            count(links, "link"),
             moment.now.saturating_sub(looked)
         ),
     };
@@ -120,13 +123,15 @@ fn topology(moment: &Moment<'_>, findings: &[Finding]) -> Figure {
         (None, _) => "what was there before",
     };
     let tree = || match moment.shape.clean_tiers {
-        Some(tiers) => format!("; a clean tree of {tiers} tiers"),
+        Some(tiers) => format!("; a clean tree of {}", count(tiers, "tier")),
         None => "; no clean tree".to_owned(),
     };
     let (color, value) = match wrong {
         0 => (Color::Green, format!("as {by}{}", tree())),
-        1 => (Color::Yellow, format!("1 difference from {by}")),
-        wrong => (Color::Yellow, format!("{wrong} differences from {by}")),
+        wrong => {
+            let differences = count(wrong, "difference");
+            (Color::Yellow, format!("{differences} from {by}"))
+        }
     };
     Figure {
         name: FigureName::Topology,
@@ -150,10 +155,7 @@ fn redundancy(moment: &Moment<'_>) -> Figure {
                 (0 | 1, _) => Color::Red,
                 _ => Color::Yellow,
             };
-            let links = match least {
-                1 => "1 link".to_owned(),
-                least => format!("{least} links"),
-            };
+            let links = count(least, "link");
             let usual = match least < usual {
                 true => format!(" ({usual} before)"),
                 false => String::new(),
@@ -186,7 +188,10 @@ fn stability(moment: &Moment<'_>) -> Figure {
     Figure {
         name: FigureName::Stability,
         color,
-        value: format!("{hour} links lost in the last hour, {day} in the last day"),
+        value: format!(
+            "{} lost in the last hour, {day} in the last day",
+            count(hour, "link")
+        ),
         rule: "yellow: one in the last hour; red: 10 and 1 % of all links",
     }
 }
@@ -231,8 +236,7 @@ fn bandwidth(moment: &Moment<'_>) -> Figure {
     );
     let slow = match slow {
         0 => String::new(),
-        1 => ", 1 link is slow".to_owned(),
-        slow => format!(", {slow} links are slow"),
+        slow => format!(", {} slow", count_and(slow, "link", ["is", "are"])),
     };
     Figure {
         name: FigureName::Bandwidth,
@@ -274,8 +278,7 @@ fn management(moment: &Moment<'_>) -> Figure {
     let trip = trip.map_or_else(String::new, |ms| format!("answers after {ms:.1} ms, "));
     let silent = match silent {
         0 => "no device is silent".to_owned(),
-        1 => "1 device is silent".to_owned(),
-        silent => format!("{silent} devices are silent"),
+        silent => format!("{} silent", count_and(silent, "device", ["is", "are"])),
     };
     Figure {
         name: FigureName::Management,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use weft_api::time::unix_s;
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::args::{BaselineCommand, Daemon};
 use crate::connect::{Effort, Session, connect};
@@ -69,8 +70,8 @@ async fn remove(session: &Session, name: &str) -> Result<ExitCode, CliError> {
 }
 
 fn contents(of: &v1::Baseline) -> String {
-    let (hfis, switches, links) = (of.hfis, of.switches, of.links);
-    format!("{hfis} HFIs, {switches} switches, {links} links")
+    let (hfis, switches) = (count(of.hfis, "HFI"), count(of.switches, "switch"));
+    format!("{hfis}, {switches}, {}", count(of.links, "link"))
 }
 
 fn as_json(one: &v1::Baseline) -> serde_json::Value {

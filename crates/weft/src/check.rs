@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::args::{Check, Daemon};
 use crate::connect::{Effort, Session, connect};
@@ -69,8 +70,7 @@ async fn topology(
         let lines: String = lines.collect();
         output::text(match differences.len() {
             0 => format!("the fabric is as {name} has it\n"),
-            1 => format!("{lines}1 difference from {name}\n"),
-            count => format!("{lines}{count} differences from {name}\n"),
+            all => format!("{lines}{} from {name}\n", count(all, "difference")),
         })?;
     }
     Ok(ExitCode::from(u8::from(!differences.is_empty())))

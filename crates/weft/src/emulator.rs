@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weft_api::emulator_v1 as v1;
+use weft_fabric::text::count;
 
 use crate::args::{Daemon, Emulator, Traffic, TrafficStart};
 use crate::connect::{Effort, connect};
@@ -85,8 +86,8 @@ fn listed_text(listed: &v1::ListTrafficResponse) -> String {
     }
     let _ = writeln!(
         text,
-        "{} routes moved by adaptive routing",
-        listed.routes_moved
+        "{} moved by adaptive routing",
+        count(listed.routes_moved, "route")
     );
     text
 }

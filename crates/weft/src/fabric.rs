@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weft_api::time::{Timestamp, unix_ns, unix_s};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::args::{At, Daemon, Export, Fabric};
 use crate::connect::{Effort, connect};
@@ -101,11 +102,11 @@ fn counts(fabric: &v1::GetFabricResponse) -> String {
         .iter()
         .map(|count| format!("{} {}", count.ports, state_name(count)));
     format!(
-        "Generation {} of {taken}: {} HFIs, {} switches, {} links\nPorts: {}\n",
+        "Generation {} of {taken}: {}, {}, {}\nPorts: {}\n",
         fabric.generation,
-        fabric.hfis,
-        fabric.switches,
-        fabric.links,
+        count(fabric.hfis, "HFI"),
+        count(fabric.switches, "switch"),
+        count(fabric.links, "link"),
         ports.collect::<Vec<_>>().join(", ")
     )
 }

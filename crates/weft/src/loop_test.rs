@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use weft_api::time::{ns, seconds, unix_s};
 use weft_api::v1;
 use weft_api::v1::control_loop_test_request::Order;
+use weft_fabric::text::count;
 
 use crate::args::LoopTestCommand;
 use crate::connect::{Effort, Session};
@@ -117,8 +118,9 @@ fn as_text(test: &v1::GetLoopTestResponse) -> String {
             ""
         };
         add(format!(
-            "Loops: {} with {} LIDs{cut}",
-            test.loop_count, test.lid_count
+            "Loops: {} with {}{cut}",
+            test.loop_count,
+            count(test.lid_count, "LID")
         ));
         add(format!(
             "Links between switches: {}, of these in no loop: {}",
@@ -152,11 +154,11 @@ fn as_text(test: &v1::GetLoopTestResponse) -> String {
     }
     for link in &test.bad_links {
         add(format!(
-            "  {} ({} errors) - {} ({} errors)",
+            "  {} ({}) - {} ({})",
             port_name(link.a.as_ref()),
-            link.a_errors,
+            count(link.a_errors, "error"),
             port_name(link.b.as_ref()),
-            link.b_errors
+            count(link.b_errors, "error")
         ));
     }
     for path in &test.loops {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use weft_api::time::{self, unix_ns};
 use weft_api::v1::{self, OperationState};
+use weft_fabric::text::count;
 
 use crate::args::{Daemon, OperationCommand};
 use crate::connect::{Effort, Session, connect};
@@ -140,7 +141,7 @@ fn standing(operation: &v1::Operation) -> String {
         (OperationState::Planned, Some(plan)) => format!("{state} as plan {plan}{error}"),
         (OperationState::Applying, _) => {
             let (done, steps) = (operation.steps_done, operation.steps);
-            format!("{state}, {done} of {steps} steps")
+            format!("{state}, {done} of {}", count(steps, "step"))
         }
         _ => format!("{state}{error}"),
     }

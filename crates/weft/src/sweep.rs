@@ -7,6 +7,7 @@ use tokio_stream::StreamExt;
 use tonic::Streaming;
 use weft_api::time::ns;
 use weft_api::v1::{self, watch_response::Content};
+use weft_fabric::text::count;
 
 use crate::args::{Daemon, Sweep};
 use crate::asked::label;
@@ -135,23 +136,23 @@ pub(crate) fn reason_name(reason: v1::SweepReason) -> String {
 pub(crate) fn summary(sweep: &v1::Sweep) -> String {
     let unfinished = match sweep.unfinished.len() {
         0 => String::new(),
-        count => format!(", {count} things unfinished"),
+        things => format!(", {} unfinished", count(things, "thing")),
     };
     let unused = match sweep.unused_link_count {
         0 => String::new(),
-        count => format!(", {count} links without data"),
+        links => format!(", {} without data", count(links, "link")),
     };
     format!(
-        "{} ({}), {}: {} HFIs, {} switches, {} links, {} ports active, {} datagrams, {} sets{}{}",
+        "{} ({}), {}: {}, {}, {}, {} active, {}, {}{}{}",
         sweep.number,
         reason_name(sweep.reason()),
         duration(ns(sweep.elapsed)),
-        sweep.hfis,
-        sweep.switches,
-        sweep.links,
-        sweep.active_ports,
-        sweep.sent,
-        sweep.sets,
+        count(sweep.hfis, "HFI"),
+        count(sweep.switches, "switch"),
+        count(sweep.links, "link"),
+        count(sweep.active_ports, "port"),
+        count(sweep.sent, "datagram"),
+        count(sweep.sets, "set"),
         unused,
         unfinished
     )
@@ -163,14 +164,15 @@ fn details(sweep: &v1::Sweep) -> String {
     let phases = names.iter().zip(&sweep.phase_elapsed);
     let phases = phases.map(|(name, time)| format!("{name} {}", duration(ns(Some(*time)))));
     lines.push(format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
-    lines.push(format!("{} nodes examined", sweep.asked));
+    lines.push(format!("{} examined", count(sweep.asked, "node")));
     if !sweep.routing.is_empty() {
         lines.push(format!("routing: {}", sweep.routing));
     }
     if sweep.retries + sweep.timeouts > 0 {
         lines.push(format!(
-            "{} retries, {} timeouts",
-            sweep.retries, sweep.timeouts
+            "{}, {}",
+            count(sweep.retries, "retry"),
+            count(sweep.timeouts, "timeout")
         ));
     }
     lines.extend(
@@ -185,7 +187,7 @@ fn details(sweep: &v1::Sweep) -> String {
     }));
     let more = (sweep.unused_link_count as usize).saturating_sub(sweep.unused_links.len());
     if more > 0 {
-        lines.push(format!("carry no data: {more} more links"));
+        lines.push(format!("carry no data: {}", count(more, "more link")));
     }
     lines.join("\n")
 }

@@ -2,6 +2,7 @@
 
 use tracing::{debug, warn};
 use weft_api::v1;
+use weft_fabric::text::count;
 use weft_manager::pm::{PmEvent, PmReport};
 
 use crate::event::{DaemonEvent, Threshold, errors};
@@ -61,8 +62,8 @@ fn counters_read(report: &PmReport) {
         failed_ports = report.failed_ports,
         failed_nodes = report.failed_nodes,
         cleared = report.cleared,
-        "counters of {} ports read",
-        report.ports
+        "counters of {} read",
+        count(report.ports, "port")
     );
 }
 

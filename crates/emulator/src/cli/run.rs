@@ -11,7 +11,7 @@ use weft_emulator::server::Server;
 use weft_emulator::{Options, host};
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::import::import_fabric;
-use weft_fabric::{Topology, powered_on};
+use weft_fabric::{Topology, powered_on, text};
 
 use super::Run;
 
@@ -82,12 +82,12 @@ fn read_file(path: &Path) -> Result<Topology, Box<dyn Error>> {
 }
 
 fn describe(topology: &Topology) -> String {
-    let switches = topology.switches().len();
-    let hosts = topology.hfis().count();
+    let switches = text::count(topology.switches().len(), "switch");
+    let hosts = text::count(topology.hfis().count(), "host");
     let first = topology.hfis().next();
     let first = first.map_or("none".to_owned(), |(_, node)| {
         format!("{} ({})", node.name(), node.guid())
     });
-    let links = topology.links().count();
-    format!("{hosts} hosts, {switches} switches, {links} links; first host: {first}")
+    let links = text::count(topology.links().count(), "link");
+    format!("{hosts}, {switches}, {links}; first host: {first}")
 }

@@ -37,7 +37,7 @@ fn it_says_what_it_hosts_takes_changes_and_ends_cleanly() {
     let address = listen(&path);
     let (mut child, said) = start(&["one-switch:3", "--listen", &address]);
     assert!(
-        said[0].starts_with("3 hosts, 1 switches, 3 links; first host: "),
+        said[0].starts_with("3 hosts, 1 switch, 3 links; first host: "),
         "{said:?}"
     );
     assert_eq!(said[1], format!("listening on {address}"));

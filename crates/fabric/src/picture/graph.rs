@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::labels::{labels, natural};
 use super::style::State;
 use super::{HOSTS_MAX, Picture, Way};
+use crate::text::count;
 use crate::topology::{Node, NodeId, Port, PortRef, Topology};
 
 /// Most characters of a host's label.
@@ -155,11 +156,10 @@ impl Graph {
                 }
             }
         }
-        for (of, count) in self.boxes.iter_mut().zip(counts) {
-            of.below = match count {
+        for (of, hosts) in self.boxes.iter_mut().zip(counts) {
+            of.below = match hosts {
                 0 => String::new(),
-                1 => "1 host".to_owned(),
-                count => format!("{count} hosts"),
+                hosts => count(hosts, "host"),
             };
         }
     }

@@ -11,6 +11,7 @@ use super::graph::{Graph, Line};
 use super::layout::{FOOT, HEAD, Layout, MARGIN, Rect};
 use super::style::{self, State, Style};
 use crate::export::escape_name;
+use crate::text::count_and;
 use crate::topology::{PortRef, Topology};
 
 /// Labels of lines at most; all have one where a pointer is over them.
@@ -478,8 +479,8 @@ fn legend(
     entries.extend(styles.map(|style| (Some(style), style.legend.to_owned())));
     if marks.lost_with_node > 0 {
         let text = format!(
-            "{} more links are down with a node that is gone",
-            marks.lost_with_node
+            "{} down with a node that is gone",
+            count_and(marks.lost_with_node, "more link", ["is", "are"])
         );
         entries.push((None, text));
     }

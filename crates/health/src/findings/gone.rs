@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weft_fabric::Guid;
 use weft_fabric::enums::PhysState;
+use weft_fabric::text::count;
 
 use super::{Finder, near, node_point, point, why, words};
 use crate::memory::{LinkEnd, LinkKey};
@@ -122,13 +123,12 @@ impl Finder<'_> {
     fn gone_switch(&self, guid: Guid, links: &[(LinkKey, LinkEnd)], hosts: usize) -> Finding {
         let ports: BTreeSet<LinkEnd> = links.iter().map(|(_, far)| *far).collect();
         let what = match (ports.len(), hosts) {
-            (links, 0) => format!("the switch is gone; {links} links led to it"),
-            (links, 1) => {
-                format!("the switch and 1 host behind it are gone; {links} links led to it")
-            }
-            (links, hosts) => {
-                format!("the switch and {hosts} hosts behind it are gone; {links} links led to it")
-            }
+            (links, 0) => format!("the switch is gone; {} led to it", count(links, "link")),
+            (links, hosts) => format!(
+                "the switch and {} behind it are gone; {} led to it",
+                count(hosts, "host"),
+                count(links, "link")
+            ),
         };
         let what = match links.iter().any(|(_, far)| self.is_up(*far)) {
             true => format!("{what}; {LEFT_OUT}"),
@@ -285,7 +285,10 @@ impl Finder<'_> {
         let (kind, what) = match losses >= FLAPS {
             true => (
                 Kind::Flapping,
-                format!("the link went down {losses} times in the last hour, and is down; {says}"),
+                format!(
+                    "the link went down {} in the last hour, and is down; {says}",
+                    count(losses, "time")
+                ),
             ),
             false => (Kind::MissingLink, format!("the link is gone; {says}")),
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_fabric::Topology;
 use weft_fabric::enums::{LinkSpeed, LinkWidth};
+use weft_fabric::text::count;
 use weft_manager::{BarredPort, Standing, UnusedReason};
 use weft_wire::sm::PortInfo;
 
@@ -102,7 +103,8 @@ impl Finder<'_> {
                 continue;
             }
             let (a, b) = near(self, a, b);
-            let what = format!("the link is up, and went down {losses} times in the last hour");
+            let times = count(losses, "time");
+            let what = format!("the link is up, and went down {times} in the last hour");
             let mut finding = self.at_link(Kind::Flapping, what, a, b);
             finding.times = losses;
             finding.advice = "reseat the cable at both ends, then replace it".to_owned();
@@ -257,8 +259,8 @@ fn barred_words(barred: &BarredPort) -> (Kind, String) {
         UnusedReason::HeldBack { .. } => (
             Kind::Flapping,
             format!(
-                "held back, as the link went down {} times lately",
-                barred.losses
+                "held back, as the link went down {} lately",
+                count(barred.losses, "time")
             ),
         ),
         UnusedReason::Quarantined { .. } => (
@@ -325,8 +327,8 @@ fn slowness(a: &PortInfo, b: &PortInfo) -> Option<(Kind, String)> {
             ),
             false => format!(
                 "{} in one direction, {} in the other; {width} are enabled",
-                counted(there.into(), "lane", "lanes"),
-                counted(back.into(), "lane", "lanes")
+                count(there, "lane"),
+                count(back, "lane")
             ),
         };
         return Some((Kind::Asymmetric, what));
@@ -341,7 +343,7 @@ fn slowness(a: &PortInfo, b: &PortInfo) -> Option<(Kind, String)> {
             true => "; it has lost lanes since it came up",
             false => "",
         };
-        let lanes = counted(there.into(), "lane", "lanes");
+        let lanes = count(there, "lane");
         parts.push(format!("{lanes} instead of {width}{lost}"));
     }
     (!parts.is_empty()).then(|| {

@@ -239,13 +239,5 @@ fn why(end: LinkEnd) -> String {
     format!("weft quarantine why {}", point(end))
 }
 
-/// A count and what is counted.
-fn counted(count: u64, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
-}
-
 /// Port 0 of a switch stands for no port of a link.
 const NO_PORT: PortNum = PortNum(0);

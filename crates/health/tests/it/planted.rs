@@ -126,7 +126,7 @@ fn faults_of_links_and_nodes(topology: Topology) {
     assert_eq!(found.kind, Kind::Degraded, "{found:?}");
     assert_eq!(ends(&found), lab.key(between));
     // Where it trained again, WidthPolicy refuses it.
-    let words = ["1 lane instead of 4", "came up with 1 lanes"];
+    let words = ["1 lane instead of 4", "came up with 1 lane,"];
     assert!(
         words.iter().any(|word| found.what.contains(word)),
         "{found:?}"

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::admission::Defects;
 use weft_fabric::intended::Faults;
+use weft_fabric::text::count;
 use weft_fabric::{Guid, PortNum};
 use weft_wire::enums::PortState;
 
@@ -134,7 +135,7 @@ impl fmt::Display for LinkErrors {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
 pub enum UnusedReason {
     /// WidthPolicy refuses it.
-    #[error("it came up with {lanes} lanes, WidthPolicy asks for {least}")]
+    #[error("it came up with {}, WidthPolicy asks for {least}", count(.lanes, "lane"))]
     Width {
         /// Lanes with which it came up.
         lanes: u32,
@@ -150,7 +151,7 @@ pub enum UnusedReason {
         least: u32,
     },
     /// MaxDroppedLanes refuses it.
-    #[error("it has lost {lost} lanes, MaxDroppedLanes allows {most}")]
+    #[error("it has lost {}, MaxDroppedLanes allows {most}", count(.lost, "lane"))]
     LostLanes {
         /// Lanes lost since it came up.
         lost: u32,
@@ -158,13 +159,13 @@ pub enum UnusedReason {
         most: u32,
     },
     /// It goes down again and again: used again after a while without a loss.
-    #[error("it went down {losses} times lately: it is used again after a while without a loss")]
+    #[error("it went down {} lately: it is used again after a while without a loss", count(.losses, "time"))]
     HeldBack {
         /// Losses within WindowSize when it was held back.
         losses: u32,
     },
     /// It went down so often that its port is in quarantine.
-    #[error("it went down {losses} times within WindowSize: its port is in quarantine")]
+    #[error("it went down {} within WindowSize: its port is in quarantine", count(.losses, "time"))]
     Quarantined {
         /// Losses within WindowSize when the quarantine began.
         losses: u32,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use weft_fabric::{Guid, Lid, PortNum, Snapshot};
+use weft_fabric::{Guid, Lid, PortNum, Snapshot, text};
 use weft_wire::enums::{PhysState, SmState};
 use weft_wire::packet::Packet;
 
@@ -152,8 +152,8 @@ pub enum CommandError {
     },
     /// A part of the fabric would be cut off.
     #[error(
-        "without the link at port {port} of node {node}{}, {count} nodes cannot be reached any more, or only over links \
-         that are not to be used: {names}; --force does it all the same", with_others(*.is_list)
+        "without the link at port {port} of node {node}{}, {} cannot be reached any more, or only over links \
+         that are not to be used: {names}; --force does it all the same", with_others(*.is_list), text::count(.count, "node")
     )]
     CutsOff {
         /// The node.

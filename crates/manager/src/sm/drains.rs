@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
+use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology, text};
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 
 /// Note on routes that use drained parts.
@@ -61,7 +61,8 @@ pub enum DrainError {
     NoSwitch(Named),
     /// Hosts would be cut off.
     #[error(
-        "switch {switch} has {hfis} HFIs, which nothing else leads to; move or switch them off first"
+        "switch {switch} has {}, which nothing else leads to; move or switch them off first",
+        text::count(.hfis, "HFI")
     )]
     HasHfis {
         /// The switch.

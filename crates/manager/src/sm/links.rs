@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef};
+use weft_fabric::{Guid, NodeId, PortMask, PortNum, PortRef, text};
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -54,10 +54,9 @@ impl Manager {
             ));
         }
         if faults.missing > 0 {
-            let count = faults.missing;
-            self.sweep.unfinished(format!(
-                "{count} ports have links whose other ends are not known"
-            ));
+            let ports = text::count(faults.missing, "port");
+            self.sweep
+                .unfinished(format!("the other ends of links at {ports} are not known"));
         }
     }
 }

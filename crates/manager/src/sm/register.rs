@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_fabric::{Guid, Lid, PortNum};
+use weft_fabric::{Guid, Lid, PortNum, text};
 use weft_wire::enums::PortState;
 use weft_wire::sm::PortInfo;
 
@@ -162,7 +162,8 @@ impl Manager {
         let left = self.registrations.registering.pending.len();
         if left > 0 {
             self.sweep.unfinished(format!(
-                "{left} ports have not confirmed that their hosts shall register again"
+                "that hosts shall register again is not confirmed by {}",
+                text::count(left, "port")
             ));
         }
         false

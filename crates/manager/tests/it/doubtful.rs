@@ -58,7 +58,7 @@ fn being_read(world: &World) -> Option<Guid> {
 fn assert_still_known(world: &mut World, silent: Guid) {
     let report = world.sweep();
     let missed = format!("node {silent} does not answer");
-    let unasked = "1 ports have not confirmed that their hosts shall register again";
+    let unasked = "that hosts shall register again is not confirmed by 1 port";
     assert_eq!(report.unfinished, [missed, unasked.to_owned()]);
     world.assert_tables_published();
 }

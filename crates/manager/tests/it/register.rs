@@ -161,7 +161,7 @@ fn a_host_is_asked_until_it_confirms() {
         report
             .unfinished
             .iter()
-            .any(|what| what.contains("1 ports")),
+            .any(|what| what.contains("by 1 port")),
         "{:?}",
         report.unfinished
     );

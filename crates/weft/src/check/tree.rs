@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use super::{link, node};
 use crate::connect::{Effort, Session};
@@ -28,14 +29,13 @@ fn text(tree: &v1::CheckTreeResponse) -> String {
     let findings = tree.findings.iter().map(|one| format!("{}\n", one.text));
     let end = match (tree.findings.len() as u64 + tree.more, tree.more) {
         (0, _) => "a clean tree: all switches of a tier are alike\n".to_owned(),
-        (1, _) => "1 finding\n".to_owned(),
-        (count, 0) => format!("{count} findings\n"),
-        (count, more) => format!("{count} findings, {more} of them not listed\n"),
+        (all, 0) => format!("{}\n", count(all, "finding")),
+        (all, more) => format!("{}, {more} of them not listed\n", count(all, "finding")),
     };
     let head = format!(
-        "{} hosts, {} tiers of switches\n",
-        tree.hosts,
-        tree.tiers.len()
+        "{}, {} of switches\n",
+        count(tree.hosts, "host"),
+        count(tree.tiers.len(), "tier")
     );
     std::iter::once(head)
         .chain(tiers)
@@ -47,14 +47,15 @@ fn text(tree: &v1::CheckTreeResponse) -> String {
 /// What most switches of a tier have.
 fn line(number: usize, tier: &v1::TreeTier) -> String {
     let down = match number {
-        1 => format!("{} hosts", tier.down),
-        _ => format!("{} links down", tier.down),
+        1 => count(tier.down, "host"),
+        _ => format!("{} down", count(tier.down, "link")),
     };
     let up = match tier.up {
         0 => String::new(),
-        up => format!(", {up} links up, {} to each", tier.each),
+        up => format!(", {} up, {} to each", count(up, "link"), tier.each),
     };
-    format!("tier {number}: {} switches of {down}{up}\n", tier.switches)
+    let switches = count(tier.switches, "switch");
+    format!("tier {number}: {switches} of {down}{up}\n")
 }
 
 fn as_json(tree: &v1::CheckTreeResponse) -> Value {

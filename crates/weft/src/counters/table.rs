@@ -2,7 +2,7 @@
 
 use weft_api::time::{ns, seconds};
 use weft_api::v1;
-use weft_fabric::text::for_terminal;
+use weft_fabric::text::{count, for_terminal};
 use weft_wire::pm::Counter;
 
 use super::units::{amount, bytes, exact};
@@ -45,12 +45,9 @@ fn title(read: &Read) -> String {
         out += "NOT ATTACHED: the fabric is gone; this image is the last\n";
     }
     if read.lost > 0 {
-        out += &format!("{} images were missed\n", read.lost);
+        out += &format!("{} missed\n", count(read.lost, "image"));
     }
-    let ports = match read.ports.len() {
-        1 => "1 port".to_owned(),
-        count => format!("{count} ports"),
-    };
+    let ports = count(read.ports.len(), "port");
     out += &match ns(image.span) {
         0 => format!("Image {} of {time}, the first; {ports}\n", image.number),
         _ => format!(
@@ -233,14 +230,14 @@ pub(crate) fn facts(port: &v1::PortCounters) -> String {
     let mut out = format!("  counted since {}{read}\n", utc_of(port.since_time));
     if port.bridges > 0 {
         out += &format!(
-            "  set to zero by others, reset or wrapped {} times, last found {}\n",
-            port.bridges,
+            "  set to zero by others, reset or wrapped {}, last found {}\n",
+            count(port.bridges, "time"),
             utc_of(port.bridged_time)
         );
     }
     out += &format!("  link quality {} of 5", port.link_quality);
     if port.lanes_down > 0 {
-        out += &format!(", {} lanes lost", port.lanes_down);
+        out += &format!(", {} lost", count(port.lanes_down, "lane"));
     }
     out.push('\n');
     if let Some(values) = &port.categories {

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::args::{Args, Health, HealthCommand};
 use crate::connect::{Effort, Session, connect};
@@ -118,7 +119,11 @@ async fn forget(
     };
     output::text(match nodes + links {
         0 => format!("{point}: nothing of it is gone\n"),
-        _ => format!("{verb} {nodes} nodes and {links} links that are gone\n"),
+        _ => format!(
+            "{verb} {} and {} that are gone\n",
+            count(nodes, "node"),
+            count(links, "link")
+        ),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use weft_api::time::{Timestamp, unix_s};
 use weft_api::v1;
-use weft_fabric::text::for_terminal;
+use weft_fabric::text::{count, for_terminal};
 
 use super::color;
 use crate::style::Styles;
@@ -79,16 +79,15 @@ impl Layout {
                 shown.push(one);
             }
         }
-        let count: u32 = page.counts.iter().map(|count| count.count).sum();
-        let mut text = match count {
+        let found: u32 = page.counts.iter().map(|count| count.count).sum();
+        let mut text = match found {
             0 => return "\nno findings\n".to_owned(),
-            1 => "\n1 finding\n".to_owned(),
-            count => format!("\n{count} findings\n"),
+            found => format!("\n{}\n", count(found, "finding")),
         };
         for (number, one) in (1..).zip(&shown) {
             text += &format!("\n{}", self.finding(number, one));
         }
-        let hidden = (count as usize).saturating_sub(shown.len());
+        let hidden = (found as usize).saturating_sub(shown.len());
         if hidden > 0 {
             let kinds = page.counts.iter();
             let kinds = kinds.map(|count| format!("{} {}", count.count, words(&count.kind)));

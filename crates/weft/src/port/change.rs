@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tonic_types::StatusExt;
 use weft_api::client::ClientError;
 use weft_api::v1;
+use weft_fabric::text::{count, count_and};
 
 use crate::args::PortArgs;
 use crate::asked;
@@ -165,11 +166,8 @@ impl Change<'_> {
             0 => String::new(),
             count => format!("{count} more are refused; "),
         };
-        let count = all.len();
-        output::complain(
-            "weft: ",
-            &format!("{more}nothing was changed of {count} ports"),
-        );
+        let all = count(all.len(), "port");
+        output::complain("weft: ", &format!("{more}nothing was changed of {all}"));
         Ok(ExitCode::from(REFUSED))
     }
 
@@ -191,7 +189,7 @@ impl Change<'_> {
                     code = error.exit_code();
                     self.complain(&Outcome::failed(port.target, &error))?;
                     if code == GONE {
-                        let rest = format!("{left} more ports were left alone");
+                        let rest = left_alone(left);
                         output::complain("weft: ", &rest);
                         break;
                     }
@@ -240,11 +238,16 @@ impl Change<'_> {
 
     /// Keeps what was done for the next call where it cannot be printed.
     fn keep(&self, printed: Result<(), CliError>, done: &str, left: usize) -> Result<(), CliError> {
-        unreported::or_keep(
-            printed,
-            &format!("{done}{left} more ports were left alone\n"),
-        )
+        unreported::or_keep(printed, &format!("{done}{}\n", left_alone(left)))
     }
+}
+
+/// What is said of ports that were not tried.
+fn left_alone(ports: usize) -> String {
+    format!(
+        "{} left alone",
+        count_and(ports, "more port", ["was", "were"])
+    )
 }
 
 impl<'a> Outcome<'a> {

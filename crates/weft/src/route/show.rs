@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weft_fabric::picture::{Course, Way};
-use weft_fabric::text::for_terminal;
+use weft_fabric::text::{count, for_terminal};
 use weft_fabric::{PortRef, Snapshot};
 use weft_report::{Point, Selection, courses};
 
@@ -73,8 +73,7 @@ fn as_text(snapshot: &Snapshot, [from, to]: [PortRef; 2], courses: &[Course]) ->
     let width = widest.unwrap_or(0);
     for course in courses {
         let links = match course.links.len() {
-            1 => "1 link".to_owned(),
-            count => format!("{count} links"),
+            links => count(links, "link"),
         };
         text += &format!("{}: {links}\n", what(course.way));
         for (out, into) in &course.links {

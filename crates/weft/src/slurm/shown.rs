@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use weft_fabric::export::slurm::{Change, Note, Placed, compress};
+use weft_fabric::text::count;
 
 /// A file after a run.
 pub(super) struct Done<'a> {
@@ -85,16 +86,6 @@ impl Done<'_> {
             "notes": self.placed.notes.iter().map(note).collect::<Vec<_>>(),
             "hidden_by": self.hidden_by(),
         })
-    }
-}
-
-/// A number with its noun.
-fn count(number: usize, noun: &str) -> String {
-    match (number, noun) {
-        (1, noun) => format!("1 {noun}"),
-        (_, "leaf") => format!("{number} leaves"),
-        (_, "switch") => format!("{number} switches"),
-        (_, noun) => format!("{number} {noun}s"),
     }
 }
 

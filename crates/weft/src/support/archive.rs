@@ -15,6 +15,7 @@ use super::now_ns;
 use super::secrets::Secrets;
 use crate::error::CliError;
 use crate::time::utc;
+use weft_fabric::text::count;
 
 /// Most bytes of all parts, before they are compressed.
 const TOTAL_MAX: usize = 512 << 20;
@@ -135,8 +136,8 @@ impl Archive {
             missing => format!("; {missing} could not be collected, its MANIFEST says why"),
         };
         Ok(format!(
-            "{} parts, {:.1} MB{missing}",
-            self.count,
+            "{}, {:.1} MB{missing}",
+            count(self.count, "part"),
             len as f64 / 1e6
         ))
     }

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 /// The event as a line.
 pub(crate) fn changed_text(changed: &v1::VirtualFabricsChanged) -> String {
     format!(
-        "virtual fabrics changed: {} new, {} gone, {} with other settings; {} ports get other keys, {} of them lose some",
+        "virtual fabrics changed: {} new, {} gone, {} with other settings; other keys for {}, {} of them lose some",
         changed.added.len(),
         changed.removed.len(),
         changed.changed.len(),
-        changed.ports,
+        count(changed.ports, "port"),
         changed.losing_ports
     )
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::config::finding_line;
 use crate::connect::{Effort, Session};
@@ -89,7 +90,7 @@ fn rest(plan: &v1::FabricPlan) -> Vec<String> {
     let more = plan.ports.len().saturating_sub(PORTS_SHOWN) + plan.more_ports as usize;
     let mut lines = Vec::new();
     if more > 0 {
-        lines.push(format!("and {more} more ports\n"));
+        lines.push(format!("and {}\n", count(more, "more port")));
     }
     if !plan.handed_over.is_empty() {
         let keys = plan.handed_over.iter().map(|key| format!("{key:#06x}"));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{Guid, PortNum, text};
 use weft_health::Color;
 use weft_manager::{Event, RefusedDevice, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
@@ -79,12 +79,12 @@ impl EventLog {
                 event = "virtual_fabrics_changed",
                 ports = changed.ports,
                 losing_ports = changed.losing_ports,
-                "virtual fabrics changed: {} new, {} gone, {} with other settings; {} ports get other keys, {} of them \
+                "virtual fabrics changed: {} new, {} gone, {} with other settings; other keys for {}, {} of them \
                  lose some",
                 changed.added.len(),
                 changed.removed.len(),
                 changed.changed.len(),
-                changed.ports,
+                text::count(changed.ports, "port"),
                 changed.losing_ports
             ),
             (DaemonEvent::Threshold(_), Content::ThresholdExceeded(over)) => {
@@ -98,7 +98,8 @@ impl EventLog {
                 node_guid = guid(traps.node_guid),
                 node = traps.node_name,
                 count,
-                "{count} more traps of {} suppressed",
+                "{} of {} suppressed",
+                text::count(count, "more trap"),
                 sender(traps.lid, &traps.node_name)
             ),
             (
@@ -342,7 +343,8 @@ fn sweep_link_or_role(event: &Event) {
         Event::TopologyFaultsUntold { count } => warn!(
             event = "topology_faults_untold",
             count,
-            "{count} more links are not as the topology file has them; 'weft check topology' lists all"
+            "{} not as the topology file has them; 'weft check topology' lists all",
+            text::count_and(count, "more link", ["is", "are"])
         ),
         Event::TopologyFaultOver { port } => info!(
             event = "topology_fault_over",
@@ -499,8 +501,9 @@ fn role_line(role: SmState, master: Option<&str>) -> String {
 pub(crate) fn fabric_up(report: &SweepReport) -> String {
     if report.role == SmState::STANDBY {
         return format!(
-            "standby: another manager runs the fabric of {} HFIs and {} switches",
-            report.hfis, report.switches
+            "standby: another manager runs the fabric of {} and {}",
+            text::count(report.hfis, "HFI"),
+            text::count(report.switches, "switch")
         );
     }
     let ports = 2 * u64::from(report.links);
@@ -509,10 +512,10 @@ pub(crate) fn fabric_up(report: &SweepReport) -> String {
         active => format!("{active} of {ports} ports ACTIVE"),
     };
     format!(
-        "fabric up: {} HFIs, {} switches, {} links, {active} in {}",
-        report.hfis,
-        report.switches,
-        report.links,
+        "fabric up: {}, {}, {}, {active} in {}",
+        text::count(report.hfis, "HFI"),
+        text::count(report.switches, "switch"),
+        text::count(report.links, "link"),
         duration(report.elapsed_ns)
     )
 }
@@ -526,7 +529,8 @@ fn sweep_line(report: &SweepReport) -> String {
         sets,
         ..
     } = report;
-    format!("sweep {number} ({reason}) ended in {elapsed}, {asked} nodes examined, {sets} sets")
+    let (asked, sets) = (text::count(asked, "node"), text::count(sets, "set"));
+    format!("sweep {number} ({reason}) ended in {elapsed}, {asked} examined, {sets}")
 }
 
 /// Nanoseconds in readable form: `0.21 s`, `3.4 ms`.

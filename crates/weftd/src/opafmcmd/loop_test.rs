@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use weft_fabric::text::count;
 use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology};
 use weft_manager::sm::loop_test::{
     LOOP_PACKETS_MAX, LoopTestError, LoopTestOrder, LoopTestStatus, REDUNDANCY_MAX,
@@ -143,12 +144,13 @@ fn carried_out(order: LoopTestOrder) -> String {
             "The loop test is set up; no packets circle until some are injected\n".to_owned()
         }
         LoopTestOrder::Start { packets, .. } => {
-            format!("The loop test runs, with {packets} packets for each loop\n")
+            let packets = count(packets, "packet");
+            format!("The loop test runs, with {packets} for each loop\n")
         }
         LoopTestOrder::Stop => "The loop test has ended\n".to_owned(),
         LoopTestOrder::FastMode(fast) => format!("Fast mode: {}\n", u8::from(fast)),
         LoopTestOrder::Inject(packets) => {
-            format!("{packets} packets are injected into each loop\n")
+            format!("Packets injected into each loop: {packets}\n")
         }
         LoopTestOrder::InjectAt(node) => {
             format!("Packets are injected into the loops through switch {node}\n")

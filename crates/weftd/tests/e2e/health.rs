@@ -214,9 +214,9 @@ fn a_dead_switch_is_red_and_is_forgotten_by_an_order() {
     let dry = lab
         .daemon
         .weft_ok(&["health", "forget", "-n", "node:edge2"]);
-    assert_eq!(dry, "would forget 1 nodes and 8 links that are gone\n");
+    assert_eq!(dry, "would forget 1 node and 8 links that are gone\n");
     let said = forget(&format!("nodeguid:{EDGE}"));
-    assert_eq!(said, "forgot 1 nodes and 8 links that are gone\n");
+    assert_eq!(said, "forgot 1 node and 8 links that are gone\n");
     for host in 5..=8 {
         forget(&format!("\"node:node{host} hfi1_0\"").replace('"', ""));
     }

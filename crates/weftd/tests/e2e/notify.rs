@@ -97,7 +97,7 @@ fn ready_watchdog_reload_and_stop() {
     );
     let daemon = start.up();
     let systemd = Systemd(socket);
-    let ready = systemd.told(&["READY=1", "STATUS=fabric up: 4 HFIs, 1 switches, 4 links"]);
+    let ready = systemd.told(&["READY=1", "STATUS=fabric up: 4 HFIs, 1 switch, 4 links"]);
     assert!(ready.contains("all 8 ports ACTIVE"), "{ready}");
     systemd.told(&["WATCHDOG=1"]);
     systemd.told(&["WATCHDOG=1"]);

@@ -214,10 +214,7 @@ fn opafmcmd_runs_the_loop_test() {
         );
     }
     let said = place.done(&["smLooptestStart", "1"]);
-    assert!(
-        said.contains("runs, with 1 packets for each loop"),
-        "{said}"
-    );
+    assert!(said.contains("runs, with 1 packet for each loop"), "{said}");
     let said = place.done(&["smLooptestFastModeStart"]);
     assert!(
         said.contains("Ignored: the loop test is running already"),

@@ -322,7 +322,7 @@ fn a_change_is_planned_shown_by_a_reload_and_told() {
         (&4.into(), &4.into())
     );
     daemon.logs(
-        "virtual fabrics changed: 0 new, 1 gone, 1 with other settings; 4 ports get other keys",
+        "virtual fabrics changed: 0 new, 1 gone, 1 with other settings; other keys for 4 ports",
     );
     wait_for(|| (check(&daemon, "node3", "node4").0 == Some(0)).then_some(()));
     assert_eq!(

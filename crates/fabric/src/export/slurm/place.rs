@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::hostlist::compress;
 use super::{KnownNodes, Plugin, Shape, SlurmTopology, full, names, skeleton};
+use crate::text::count;
 use crate::topology::{NodeId, Topology};
 
 /// What is asked for.
@@ -49,9 +50,8 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, what: &str, noun: &str, names: &[String]| {
-            let plural = if names.len() == 1 { "" } else { "s" };
             let compressed = compress(names.iter().map(String::as_str));
-            write!(f, "{what}: {} {noun}{plural} ({compressed})", names.len())
+            write!(f, "{what}: {} ({compressed})", count(names.len(), noun))
         };
         match self {
             Self::Kept(nodes) => list(

@@ -1,6 +1,6 @@
 //! Standby: polls the master; rediscovers the fabric when polls fail.
 
-use weft_fabric::{Guid, Tick};
+use weft_fabric::{Guid, Tick, text};
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
@@ -96,7 +96,7 @@ impl Election {
         self.watch.fails += 1;
         let fails = self.watch.fails;
         if fails >= settings.ping_max_fail.max(1) {
-            let why = format!("the master {what}, {fails} times in a row");
+            let why = format!("the master {what}, {} in a row", text::count(fails, "time"));
             self.discover_again(why);
         } else {
             self.watch.poll_at = Some(now + settings.ping_interval.min(QUICK));

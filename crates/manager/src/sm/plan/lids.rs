@@ -1,7 +1,7 @@
 //! LIDs of a plan: from the configuration, the topology file, the store and the devices.
 
 use weft_fabric::intended::Intended;
-use weft_fabric::{Lid, Lmc};
+use weft_fabric::{Lid, Lmc, text};
 
 use super::Planning;
 use crate::sm::Manager;
@@ -17,7 +17,7 @@ impl Manager {
         let without = self.planning.give_lids(&self.devices, settings.lids, file);
         // Links of nodes that the file lacks are told as unused.
         if without > 0 && file.is_none() {
-            let what = format!("no LID is left for {without} ports");
+            let what = format!("no LID is left for {}", text::count(without, "port"));
             self.sweep.unfinished(what);
         }
         self.persist();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_fabric::{LinearTables, NodeId, SwitchIndex, UNREACHABLE};
+use weft_fabric::{LinearTables, NodeId, SwitchIndex, UNREACHABLE, text};
 use weft_routing::{Old, Refusal, Routed, Tables, Transition, certify_transition_over};
 
 use super::Plan;
@@ -74,9 +74,9 @@ fn hold_back_lids(plan: &mut Plan, held: &Held, middle: &LinearTables, told: &mu
     };
     plan.late_lids = held.moving.iter().filter(is_late).copied().collect();
     if !plan.late_lids.is_empty() {
-        let count = plan.late_lids.len();
+        let ports = text::count(plan.late_lids.len(), "port");
         told.unfinished.push(format!(
-            "{count} ports get their LIDs once no table leads round what goes there"
+            "LIDs for {ports} follow once no table leads round what goes there"
         ));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_fabric::Guid;
+use weft_fabric::{Guid, text};
 
 use crate::sm::settings::SweepSettings;
 
@@ -36,8 +36,10 @@ impl Abandoned {
         }
         self.in_a_row += 1;
         Some(format!(
-            "abandoned ({} of at most {}): {silent} devices fell silent, more than {most}; routes stay as they are",
-            self.in_a_row, settings.abandoned_max
+            "abandoned ({} of at most {}): {} fell silent, more than {most}; routes stay as they are",
+            self.in_a_row,
+            settings.abandoned_max,
+            text::count(silent, "device")
         ))
     }
 }

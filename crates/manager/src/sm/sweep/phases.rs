@@ -1,6 +1,6 @@
 //! From one phase of a sweep to the next.
 
-use weft_fabric::Tick;
+use weft_fabric::{Tick, text};
 use weft_wire::enums::SmState;
 
 use super::steps::{Passage, Steps};
@@ -272,7 +272,8 @@ impl Manager {
             return;
         }
         self.sweep.unfinished(format!(
-            "datagrams arrive twice in this fabric: what was written to {doubted} nodes has to be read again"
+            "datagrams arrive twice in this fabric: what was written to {} has to be read again",
+            text::count(doubted, "node")
         ));
         self.sweep
             .request(now, SweepReason::Unfinished, &self.settings.sweeps);
