@@ -11,7 +11,7 @@ use serde::Serialize;
 use weft_api::v1;
 use weft_config::link_rules::check_link_rules;
 use weft_config::{Checked, Finding, Severity, check};
-use weft_fabric::text::for_terminal;
+use weft_fabric::text::{count, for_terminal};
 
 use crate::args::{Args, Color, Config};
 use crate::connect::{Effort, Session, connect};
@@ -83,11 +83,11 @@ fn tell_checked(
     json: bool,
     color: Color,
 ) -> Result<ExitCode, CliError> {
-    let count = |severity| {
+    let of = |severity| {
         let of = findings.iter().filter(|one| one.severity == severity);
         of.count()
     };
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     if json {
         output::json(&Verdict {
             usable,
@@ -100,13 +100,19 @@ fn tell_checked(
         let lines = findings.iter().map(|finding| line(finding, styles));
         let verdict = match (errors, warnings) {
             (0, 0) => format!("{}: nothing wrong\n", file.display()),
-            (0, _) => format!("{}: usable, {warnings} warnings\n", file.display()),
+            (0, _) => format!(
+                "{}: usable, {}\n",
+                file.display(),
+                count(warnings, "warning")
+            ),
             _ => format!(
-                "{}: refused, {errors} errors, {warnings} warnings\n",
-                file.display()
+                "{}: refused, {}, {}\n",
+                file.display(),
+                count(errors, "error"),
+                count(warnings, "warning")
             ),
         };
-        output::styled(&(lines.collect::<String>() + &for_terminal(&verdict)))?;
+        output::folded(&(lines.collect::<String>() + &for_terminal(&verdict)))?;
     }
     Ok(ExitCode::from(u8::from(errors > 0)))
 }
@@ -156,7 +162,8 @@ fn refused(checked: &Checked, file: &Path, color: Color) -> CliError {
         .map(|finding| line(finding, styles))
         .collect();
     let _ = stderr().write_all(errors.concat().as_bytes());
-    CliError::Refused(format!("{} has {} errors", file.display(), errors.len()))
+    let errors = count(errors.len(), "error");
+    CliError::Refused(format!("{} has {errors}", file.display()))
 }
 
 async fn reload(args: &Args, dry_run: bool) -> Result<ExitCode, CliError> {

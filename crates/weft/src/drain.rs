@@ -8,6 +8,7 @@ use weft_api::client::ClientError;
 use weft_api::v1;
 use weft_api::v1::drain_target::Target as Named;
 use weft_api::v1::plan_routes_request::Change;
+use weft_fabric::text::count;
 use weft_fabric::{Guid, PortNum, PortRef, Snapshot};
 use weft_report::point::NodeMatch;
 use weft_report::{Point, Selection};
@@ -129,15 +130,14 @@ impl Verdict<'_> {
         let name = &self.target.name;
         let moved = moved(self.planned);
         match (self.way, self.is_good()) {
-            (Way::Drain, true) => format!(
-                "{name} is drained: {moved}; nothing leads over it any more\n\
-                 safe to pull\n"
-            ),
+            (Way::Drain, true) => {
+                format!("{name} is drained: {moved}nothing leads over it any more\nsafe to pull\n")
+            }
             (Way::Undrain, true) if !self.target.present => format!(
                 "{name} is no longer drained; it is not in the fabric, and data will go over it once it \
                  is back\n"
             ),
-            (Way::Undrain, true) => format!("{name} is in use again: {moved}\n"),
+            (Way::Undrain, true) => format!("{name} is in use again: {moved}"),
             (_, false) => {
                 let left = self.found.map_or(String::new(), |drain| left(drain) + "\n");
                 let unfinished = self.sweep.unfinished.iter();
@@ -165,14 +165,15 @@ impl Verdict<'_> {
     }
 }
 
-/// Describes how many routes a plan moves, and how many drop packets meanwhile.
+/// Describes how many routes a plan moves, and how many drop packets meanwhile; to the end of the line.
 fn moved(planned: &v1::PlanRoutesResponse) -> String {
     let plan = planned.plan.as_ref();
     let (moved, dropping) = plan.map_or((0, 0), |plan| (plan.routes, plan.dropping));
     match dropping {
-        0 => format!("{moved} routes moved"),
+        0 => format!("{} moved\n", count(moved, "route")),
         _ => format!(
-            "{moved} routes moved, {dropping} of them dropped packets while they were rewritten"
+            "{} moved\n{dropping} of them dropped packets while they were rewritten\n",
+            count(moved, "route")
         ),
     }
 }
@@ -180,8 +181,10 @@ fn moved(planned: &v1::PlanRoutesResponse) -> String {
 /// Describes the routes that still use it.
 fn left(drain: &v1::Drain) -> String {
     format!(
-        "{} routes, {} adaptive and {} multicast entries lead over it",
-        drain.routes, drain.groups, drain.multicast
+        "{}, {} adaptive and {} multicast entries lead over it",
+        count(drain.routes, "route"),
+        drain.groups,
+        drain.multicast
     )
 }
 

@@ -1,4 +1,4 @@
-//! Tables in the width of the terminal.
+//! Tables and sentences in the width of the terminal.
 
 use weft_fabric::text::for_terminal;
 use weft_report::{Mood, Plain, Row};
@@ -79,6 +79,56 @@ fn line(plain: &Plain, cells: &[String], widths: &[usize]) -> String {
     line.join(&" ".repeat(GAP)).trim_end().to_owned()
 }
 
+/// A text whose lines end between words where the terminal does; what goes on stands further to the right. A word that is
+/// longer than a line stays whole.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| folded_line(line, width)).collect()
+}
+
+fn folded_line(line: &str, width: usize) -> String {
+    if shown(line) <= width {
+        return line.to_owned();
+    }
+    let lead = line
+        .chars()
+        .take_while(|character| *character == ' ')
+        .count();
+    let indent = (lead + GAP).min(width / 2);
+    let mut out = String::with_capacity(line.len() + 16);
+    let mut at = 0;
+    for (number, word) in line.split(' ').enumerate() {
+        let long = shown(word);
+        if number > 0 && at + 1 + long > width && at > indent {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out += &" ".repeat(indent);
+            at = indent;
+        } else if number > 0 {
+            out.push(' ');
+            at += 1;
+        }
+        out += word;
+        at += long;
+    }
+    out
+}
+
+/// Number of characters that show: without ends of lines and colours.
+fn shown(text: &str) -> usize {
+    let mut shown = 0;
+    let mut is_color = false;
+    for character in text.chars() {
+        match (is_color, character) {
+            (false, '\u{1b}') => is_color = true,
+            (true, 'm') => is_color = false,
+            (true, _) | (false, '\n') => {}
+            (false, _) => shown += 1,
+        }
+    }
+    shown
+}
+
 /// A text of at most so many characters.
 fn cut(text: &str, width: usize) -> String {
     match text.chars().count() <= width {
@@ -96,6 +146,18 @@ fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::args::Color;
+
+    #[test]
+    fn sentences_are_folded_between_words() {
+        let text = "short\n  a switch that has no name at all\n\nnode_with_a_long_name: up\n";
+        let expected =
+            "short\n  a switch that has\n    no name at all\n\nnode_with_a_long_name:\n  up\n";
+        assert_eq!(folded(text, 20), expected);
+        assert_eq!(folded(expected, 80), expected);
+        let red = "\u{1b}[31mone two\u{1b}[0m three";
+        assert_eq!(folded(red, 13), red);
+        assert_eq!(folded(red, 12), "\u{1b}[31mone two\u{1b}[0m\n  three");
+    }
 
     #[test]
     fn lines_fit_and_bad_characters_are_escaped() {

@@ -10,9 +10,13 @@ use serde::Serialize;
 use weft_fabric::text::{for_terminal, is_hidden};
 
 use crate::error::CliError;
+use crate::layout;
 
-/// Prints a value as text; characters that act on a terminal are escaped.
+/// Prints a value as text; characters that act on a terminal are escaped. In a terminal lines are folded between words.
 pub(crate) fn text(value: impl Display) -> Result<(), CliError> {
+    if let Some((columns, _)) = terminal() {
+        return styled(&layout::folded(&for_terminal(&value.to_string()), columns));
+    }
     let mut out = Terminal {
         out: buffered(),
         failed: Ok(()),
@@ -25,7 +29,11 @@ pub(crate) fn text(value: impl Display) -> Result<(), CliError> {
 
 /// Size of the terminal that standard output is: columns and lines.
 pub(crate) fn terminal() -> Option<(usize, usize)> {
-    if !stdout().is_terminal() {
+    size_if(stdout().is_terminal())
+}
+
+fn size_if(is_terminal: bool) -> Option<(usize, usize)> {
+    if !is_terminal {
         return None;
     }
     let (columns, lines) = ratatui::crossterm::terminal::size().ok()?;
@@ -71,6 +79,14 @@ pub(crate) fn sink(file: Option<&Path>) -> Result<Box<dyn Write>, CliError> {
     })
 }
 
+/// Prints sentences with colours, whose parts from outside are escaped already, folded between words in a terminal.
+pub(crate) fn folded(text: &str) -> Result<(), CliError> {
+    match terminal() {
+        Some((columns, _)) => styled(&layout::folded(text, columns)),
+        None => styled(text),
+    }
+}
+
 /// Prints text with colours, whose parts from outside are escaped already.
 pub(crate) fn styled(text: &str) -> Result<(), CliError> {
     let mut out = buffered();
@@ -105,7 +121,12 @@ pub(crate) fn json_line(value: &impl Serialize) -> Result<(), CliError> {
 /// cannot be reported.
 pub(crate) fn complain(lead: &str, what: &dyn Display) {
     let what = what.to_string();
-    let _ = writeln!(stderr(), "{lead}{}", for_terminal(&what));
+    let text = format!("{lead}{}", for_terminal(&what));
+    let text = match size_if(stderr().is_terminal()) {
+        Some((columns, _)) => layout::folded(&text, columns),
+        None => text,
+    };
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// The bytes of a file, or of standard input for `-`.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
+use weft_fabric::text::{count, count_and};
 
 use crate::args::{Args, PlanArgs, RouteCommand};
 use crate::asked::label;
@@ -148,8 +149,10 @@ pub(crate) fn plan_lines(id: u64, plan: &v1::RoutePlan) -> Vec<String> {
     let mut lines = vec![
         format!("plan {id}: {engine}"),
         format!(
-            "{} routes move, in {} blocks of {} switches",
-            plan.routes, plan.blocks, plan.switches
+            "{}, in {} of {}",
+            count_and(plan.routes, "route", ["moves", "move"]),
+            count(plan.blocks, "block"),
+            count(plan.switches, "switch")
         ),
     ];
     if plan.dropping > 0 {
@@ -157,9 +160,9 @@ pub(crate) fn plan_lines(id: u64, plan: &v1::RoutePlan) -> Vec<String> {
     }
     if plan.changed_levels > 0 {
         lines.push(format!(
-            "{} LIDs change their service level: connections opened before keep the old one, \
+            "other service levels for {}: connections opened before keep the old one, \
              which is not proved",
-            plan.changed_levels
+            count(plan.changed_levels, "LID")
         ));
     }
     if plan.suspends_adaptive {
@@ -167,9 +170,10 @@ pub(crate) fn plan_lines(id: u64, plan: &v1::RoutePlan) -> Vec<String> {
     }
     if let Some(proved) = &plan.certificate {
         lines.push(format!(
-            "proved: {} routes arrive, {} dependencies between links form no circle; \
-             {} pairs without cables",
-            proved.routes, proved.dependencies, proved.disconnected
+            "proved: {}, {} without cables;\n  {} between links form no circle",
+            count_and(proved.routes, "route", ["arrives", "arrive"]),
+            count(proved.disconnected, "pair"),
+            count(proved.dependencies, "dependency")
         ));
     }
     if let (Some(before), Some(after)) = (&plan.before, &plan.after) {

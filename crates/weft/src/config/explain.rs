@@ -36,7 +36,7 @@ pub(super) fn run(
         .iter()
         .map(|one| text(one, file, styles))
         .collect();
-    output::styled(&parts.join("\n"))?;
+    output::folded(&parts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

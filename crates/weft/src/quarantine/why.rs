@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use weft_api::time::{duration, seconds, unix_ns};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use super::{as_json, by_hand, error_state, span};
 use crate::connect::{Effort, Session};
@@ -46,7 +47,7 @@ fn text(explained: &v1::ExplainQuarantineResponse) -> String {
 fn end(end: &v1::PortLosses) -> String {
     let name = port_name(end.port.as_ref());
     let losses = &end.lost_times;
-    let count = match losses.len() {
+    let went_down = match losses.len() {
         0 => "its link did not go down within WindowSize".to_owned(),
         1 => "its link went down once within WindowSize".to_owned(),
         count => format!("its link went down {count} times within WindowSize"),
@@ -56,7 +57,7 @@ fn end(end: &v1::PortLosses) -> String {
     let left_out = losses.len().saturating_sub(TIMES_MAX);
     let earlier = match left_out {
         0 => String::new(),
-        count => format!("  {count} times before that\n"),
+        earlier => format!("  {} before that\n", count(earlier, "time")),
     };
     let times = losses.iter().skip(left_out);
     let times = times.map(|at| {
@@ -65,7 +66,7 @@ fn end(end: &v1::PortLosses) -> String {
     });
     let times: String = times.collect();
     format!(
-        "{name}: {}; {count}\n{earlier}{times}",
+        "{name}: {}\n  {went_down}\n{earlier}{times}",
         state(end.entry.as_ref())
     )
 }
@@ -140,8 +141,9 @@ fn thresholds(thresholds: Option<&v1::LossThresholds>) -> String {
     match thresholds {
         None => "thresholds: LongTermPortQuarantine is off, losses are not counted\n".to_owned(),
         Some(v1::LossThresholds { window, high, low }) => format!(
-            "thresholds: in quarantine from {high} losses within {} (HighThreshold, WindowSize) until there are no \
-             more than {low} (LowThreshold)\n",
+            "thresholds: in quarantine from {} within {} (HighThreshold, WindowSize)\n  \
+             until there are no more than {low} (LowThreshold)\n",
+            count(high, "loss"),
             span(*window)
         ),
     }
