@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weft_api::time::{Duration, ns, seconds};
 use weft_api::v1;
+use weft_fabric::text::count;
 
 use crate::args::{Daemon, QuarantineAdd, QuarantineCommand};
 use crate::connect::{Effort, Session, connect};
@@ -72,14 +73,18 @@ async fn add(session: &Session, add: &QuarantineAdd) -> Result<ExitCode, CliErro
             port: Some(port),
             comment: add.reason.clone(),
             force: add.force,
+            validate_only: add.dry_run,
         };
         let mut service = session.services(Effort::Work).ports();
         let put = service.quarantine_port(request);
         let put = session.answer(Effort::Work, put).await?;
-        output::text(format!(
-            "put port {number} of {name} into quarantine; routes leave out its link from sweep {} on\n",
-            put.sweep
-        ))?;
+        output::text(match add.dry_run {
+            true => format!("would put port {number} of {name} into quarantine\n"),
+            false => format!(
+                "put port {number} of {name} into quarantine; routes leave out its link from sweep {} on\n",
+                put.sweep
+            ),
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -126,9 +131,9 @@ fn line(port: &v1::QuarantinedPort) -> String {
             by_hand(&port.comment)
         ),
         false => format!(
-            "{name}: {state} for {since}, {} more; its link went down {} times within WindowSize\n",
+            "{name}: {state} for {since}, {} more; its link went down {} within WindowSize\n",
             span(port.left),
-            port.losses
+            count(port.losses, "time")
         ),
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{self, MissedTickBehavior};
 use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
-use weft_fabric::{Guid, PortNum, Snapshot, Tick};
+use weft_fabric::{Guid, PortNum, Snapshot, Tick, text};
 use weft_manager::link_errors::LinkExcess;
 use weft_manager::{
     Command, CommandError, Event, Input, Manager, MulticastLid, MulticastStorm, Output, PortOrder,
@@ -388,6 +388,9 @@ impl Engine {
                     let _ = done.send(put.map(|()| Kept { sweep, state }));
                 }
             }
+            Request::MayQuarantine { port, order, told } => {
+                let _ = told.send(self.manager.may_quarantine(port, &order));
+            }
             Request::Replacing(request) => self.replacing(request),
             Request::LoopTest { order, done } => {
                 if !done.is_closed() {
@@ -538,7 +541,9 @@ impl Engine {
         if asked > 0 {
             info!(
                 event = "registrations_lost",
-                asked, "{asked} ports are asked to register again"
+                asked,
+                "{} asked to register again",
+                text::count_and(asked, "port", ["is", "are"])
             );
         }
         self.queries.lost.send_modify(|lost| {

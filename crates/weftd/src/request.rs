@@ -74,6 +74,12 @@ pub(crate) enum Request {
         order: QuarantineOrder,
         done: oneshot::Sender<Result<Kept, QuarantineError>>,
     },
+    /// Returns whether a port can be put into quarantine.
+    MayQuarantine {
+        port: (Guid, PortNum),
+        order: QuarantineOrder,
+        told: oneshot::Sender<Result<(), QuarantineError>>,
+    },
     /// About HFIs in the place of others.
     Replacing(Replacing),
     /// Gives the loop test an order; the answer is the number of the sweep that will have carried it out.

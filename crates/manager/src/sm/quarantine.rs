@@ -192,7 +192,11 @@ impl Manager {
         self.devices.flapping.forgive(end) || by_hand || isolated
     }
 
-    fn may_quarantine(&self, end: End, order: &QuarantineOrder) -> Result<(), QuarantineError> {
+    /// Whether [`Self::put_in_quarantine`] would do it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_quarantine(&self, end: End, order: &QuarantineOrder) -> Result<(), QuarantineError> {
         self.must_be_master()?;
         let index = self.ports().external_port(end)?;
         if order.comment.len() > COMMENT_MAX || order.comment.contains(is_hidden) {

@@ -43,4 +43,7 @@ pub(crate) struct QuarantineAdd {
     /// Also where a host is cut off.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Only print what would be done, and what is refused.
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
 }

@@ -96,6 +96,14 @@ impl PortService for Services {
             comment: request.comment,
             force: request.force,
         };
+        if request.validate_only {
+            let (told, answer) = oneshot::channel();
+            let asked = Ask::MayQuarantine { port, order, told };
+            ask(&self.engine, asked).map_err(|refusal| status(&refusal))?;
+            let may = answer.await.map_err(|_| stopping())?;
+            may.map_err(|error| not_quarantined(&error))?;
+            return Ok(Response::new(v1::QuarantinePortResponse { sweep: 0 }));
+        }
         let (done, answer) = oneshot::channel();
         let asked = Ask::PutInQuarantine { port, order, done };
         ask(&self.engine, asked).map_err(|refusal| status(&refusal))?;

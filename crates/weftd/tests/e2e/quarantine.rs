@@ -76,7 +76,7 @@ fn a_flapping_port_is_named_listed_and_released() {
     );
     let text = why(&["node:switch1:port:1"]);
     assert!(
-        text.contains("not in quarantine; its link did not go down"),
+        text.contains("not in quarantine\n  its link did not go down"),
         "{text}"
     );
 
@@ -154,6 +154,10 @@ fn a_link_is_left_out_by_hand_until_it_is_released() {
     assert!(routes_over(&daemon, "edge2", "3") > 0);
     let (mut watcher, _) = Watcher::start(&daemon, &[]);
     let port = "node:edge2:port:3";
+    let dry = daemon.weft_ok(&["quarantine", "add", "-n", port]);
+    assert!(dry.starts_with("would put port "), "{dry}");
+    let listed = daemon.weft_ok(&["quarantine", "list"]);
+    assert_eq!(listed, "no port is in quarantine or held back\n");
     let said = daemon.weft_ok(&["quarantine", "add", port, "--reason", "bad cable"]);
     assert!(
         said.starts_with("put port 3 of edge2 into quarantine; "),
@@ -184,7 +188,9 @@ fn a_link_is_left_out_by_hand_until_it_is_released() {
         (&["sm", "--force"], "would cut the manager off"),
         (&[port, "--reason", "a\u{7}"], "control characters"),
     ] {
+        let dry = daemon.weft_fails(1, &[&["quarantine", "add", "-n"], args].concat());
         let said = daemon.weft_fails(1, &[&["quarantine", "add"], args].concat());
+        assert_eq!(dry, said);
         assert!(said.contains(expected), "{args:?}: {said}");
     }
     daemon.weft_ok(&["quarantine", "add", "node:edge2:port:1", "--force"]);
