@@ -1,6 +1,7 @@
 //! `weft-lab run`: runs cases of scenarios in parallel, with progress, and resumes from saved outcomes.
 
 mod files;
+mod left;
 mod sinks;
 mod terminal;
 mod work;

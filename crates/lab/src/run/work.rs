@@ -11,6 +11,7 @@ use weft_lab::experiment::outcome_store::{OutcomeStore, key};
 use weft_lab::experiment::{Outcome, perform};
 
 use super::files::replace;
+use super::left::{self, Taken};
 use super::{Arguments, Experiment};
 
 /// Progress of the workers.
@@ -19,22 +20,33 @@ struct Progress<'a> {
     kept: Mutex<OutcomeStore>,
     failed: Mutex<Option<String>>,
     begun: Instant,
-    /// Packet-hops of the cases that have ended here, none before the first has.
-    hops: Mutex<Option<u64>>,
+    /// The cases that have ended here, none before the first has.
+    ended: Mutex<Option<Ended>>,
+    /// Cases without an outcome at the beginning.
+    open: usize,
+    jobs: usize,
     state: Option<&'a Path>,
+}
+
+/// What the cases that have ended tell of the others.
+#[derive(Default)]
+struct Ended {
+    cases: usize,
+    packet_hops: u64,
+    taken: Taken,
 }
 
 impl Progress<'_> {
     /// Until the first case has ended, the one that began last is shown.
     fn begin(&self, case: &str) {
-        if lock(&self.hops).is_none() {
+        if lock(&self.ended).is_none() {
             self.bar.set_message(case.to_owned());
         }
     }
 
-    fn finish(&self, key: String, outcome: Outcome) {
+    fn finish(&self, key: String, outcome: Outcome, taken: Duration) {
         self.bar.inc(1);
-        self.tell_rate(outcome.hops);
+        self.tell(outcome.hops, taken);
         let mut kept = lock(&self.kept);
         kept.0.push((key, outcome));
         if let Some(state) = self.state
@@ -44,14 +56,21 @@ impl Progress<'_> {
         }
     }
 
-    fn tell_rate(&self, more: u64) {
-        let mut hops = lock(&self.hops);
-        let all = hops.unwrap_or(0) + more;
-        if hops.replace(all).is_none() {
+    /// Tells the rate of all cases together and the time left.
+    fn tell(&self, packet_hops: u64, taken: Duration) {
+        let mut ended = lock(&self.ended);
+        if ended.is_none() {
             set_template(&self.bar, LATER);
         }
-        let rate = all as f64 / self.begun.elapsed().as_secs_f64().max(1e-3) / 1e6;
-        self.bar.set_message(format!("{rate:.2} M packet-hops/s"));
+        let ended = ended.get_or_insert_default();
+        ended.cases += 1;
+        ended.packet_hops += packet_hops;
+        ended.taken.add(taken);
+        let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
+        let rate = ended.packet_hops as f64 / seconds / 1e6;
+        let left = self.open.saturating_sub(ended.cases);
+        let left = left::words(ended.taken.left(left, self.jobs));
+        self.bar.set_message(format!("{rate:.1} M hops/s, {left}"));
     }
 
     fn fail(&self, error: String) {
@@ -116,7 +135,9 @@ fn perform_open(
         kept: Mutex::new(kept),
         failed: Mutex::new(None),
         begun: Instant::now(),
-        hops: Mutex::new(None),
+        ended: Mutex::new(None),
+        open: open.len(),
+        jobs: usize::from(arguments.jobs),
         state: arguments.state.as_deref(),
     };
     let next = AtomicUsize::new(0);
@@ -127,8 +148,9 @@ fn perform_open(
             }
             let case = &experiments[at.0].scenario.cases[at.1];
             progress.begin(&case.name);
+            let begun = Instant::now();
             match perform(case, arguments.seed, usize::from(arguments.threads)) {
-                Ok(outcome) => progress.finish(name(at), outcome),
+                Ok(outcome) => progress.finish(name(at), outcome, begun.elapsed()),
                 Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
             }
         }
@@ -142,16 +164,16 @@ fn perform_open(
     Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Before the first case has ended there is no estimate of their time.
-const AT_FIRST: &str = "{bar:30} {pos} of {len} cases, {elapsed} gone, at work on {wide_msg}";
-const LATER: &str = "{bar:30} {pos} of {len} cases, {msg}, {elapsed} gone, {eta} left";
+/// Before the first case has ended nothing is known of their time.
+const AT_FIRST: &str = "{bar:20} {pos} of {len} cases, {elapsed} gone, at work on {wide_msg}";
+/// Packets times the links that they crossed, a second, and the time left.
+const LATER: &str = "{bar:20} {pos} of {len} cases, {elapsed} gone, {wide_msg}";
 
 /// On a terminal only; it hides itself elsewhere.
 fn bar(all: usize, done: usize) -> ProgressBar {
     let bar = ProgressBar::new(all as u64).with_message("the first");
     set_template(&bar, AT_FIRST);
     bar.set_position(done as u64);
-    bar.reset_eta();
     if !bar.is_hidden() {
         bar.enable_steady_tick(Duration::from_secs(1));
     }
