@@ -79,7 +79,8 @@ pub enum TargetError {
     },
 }
 
-fn suggestion(near: &[String]) -> String {
+/// What is said of names that resemble an unknown one.
+pub(crate) fn suggestion(near: &[String]) -> String {
     match near {
         [] => String::new(),
         near => format!("; there are {}", near.join(", ")),
@@ -200,17 +201,21 @@ fn nodes(topology: &Topology, text: &str) -> Result<Vec<NodeId>, TargetError> {
     match found.is_empty() {
         true => Err(TargetError::NoNode {
             name: text.to_owned(),
-            near: near(topology, text),
+            near: near(topology, text, |_| true),
         }),
         false => Ok(found),
     }
 }
 
-/// Names that begin as the text does, or differ in few characters.
-fn near(topology: &Topology, text: &str) -> Vec<String> {
+/// Names of such nodes that begin as the text does, or differ in few characters.
+pub(crate) fn near(
+    topology: &Topology,
+    text: &str,
+    is_wanted: impl Fn(&Node) -> bool,
+) -> Vec<String> {
     let text = text.to_lowercase();
     let mut names: Vec<(usize, String)> = Vec::new();
-    for (_, node) in topology.nodes() {
+    for (_, node) in topology.nodes().filter(|(_, node)| is_wanted(node)) {
         let name = node.name();
         let short = name.split(' ').next().unwrap_or(&name).to_lowercase();
         let same = short

@@ -14,6 +14,8 @@ use weft_dataplane::traffic::Pattern;
 use weft_dataplane::{Network, PortIndex};
 use weft_fabric::{Guid, PortNum};
 
+use crate::target::{near, suggestion};
+
 /// Most pairs of a pattern; one more is refused.
 pub const PAIRS_MAX: usize = 65_536;
 /// Payload of a packet in bytes, least and most: 10,240 is the largest MTU.
@@ -115,8 +117,16 @@ pub enum PatternError {
     #[error("{0} would send to itself")]
     Itself(String),
     /// No HFI is called so.
-    #[error("no host is called {0:?} in the emulated fabric")]
-    NoHost(String),
+    #[error(
+        "no host is called {name:?} in the emulated fabric{}",
+        suggestion(near)
+    )]
+    NoHost {
+        /// The name.
+        name: String,
+        /// Names of hosts that resemble it.
+        near: Vec<String>,
+    },
     /// A pattern of all hosts needs two.
     #[error("the emulated fabric has {0} hosts; a pattern of all of them needs 2")]
     TooFew(usize),
@@ -393,7 +403,10 @@ impl Names {
             device.port(PortNum(1)).filter(|_| !device.is_switch())
         });
         let found = by_guid.or_else(|| self.0.get(name).copied());
-        found.ok_or_else(|| PatternError::NoHost(name.to_owned()))
+        found.ok_or_else(|| PatternError::NoHost {
+            name: name.to_owned(),
+            near: near(network.topology(), name, |node| !node.is_switch()),
+        })
     }
 }
 

@@ -172,7 +172,11 @@ fn what_cannot_be_shown_or_started_is_said() {
             &["circle"][..],
             "no pattern of traffic is called \"circle\"",
         ),
-        (1, &["pairs", "node1:node9"], "no host is called \"node9\""),
+        (
+            1,
+            &["pairs", "node1:node9"],
+            "no host is called \"node9\" in the emulated fabric; there are node1 hfi1_0",
+        ),
         (2, &["uniform", "--rate", "0"], "over 0, up to 100"),
         (2, &["uniform", "--payload", "1"], "8..=10240"),
     ] {
