@@ -10,7 +10,7 @@ use weft_manager::{BarredPort, Standing, UnusedReason};
 use weft_wire::sm::PortInfo;
 
 use super::gone::FLAPS;
-use super::{Finder, counted, near, point, why};
+use super::{Finder, near, point, why};
 use crate::errors::PortErrors;
 use crate::memory::LinkEnd;
 use crate::page::{Finding, Kind};
