@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weft_config::link_rules::LinkRules;
-use weft_emulator::Options as EmulatorOptions;
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
+use weft_emulator::{ErrorCounts, Options as EmulatorOptions};
 use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_manager::ManagerSettings;
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput};
@@ -102,8 +102,11 @@ impl Reader {
             self.control(Control::CountErrors {
                 node: *node,
                 port: *port,
-                symbol_errors: 1,
-                discards: 1,
+                errors: ErrorCounts {
+                    symbol_errors: 1,
+                    discards: 1,
+                    ..ErrorCounts::default()
+                },
             })?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::PortNum;
 use weft_interop::vendor_sm::{SmSettings, turn};
@@ -99,8 +100,11 @@ impl Lab {
         self.fabric.control(Control::CountErrors {
             node: edge.guid(),
             port: PortNum(PORT),
-            symbol_errors,
-            discards,
+            errors: ErrorCounts {
+                symbol_errors,
+                discards,
+                ..ErrorCounts::default()
+            },
         });
     }
 }

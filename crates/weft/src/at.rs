@@ -1,6 +1,6 @@
 //! The fabric of a moment of the past (`--at`).
 
-use weft_api::time::{Timestamp, timestamp_ms, unix_ms};
+use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 use weft_api::v1::moment::Moment as Asked;
 use weft_fabric::Snapshot;
@@ -89,8 +89,7 @@ fn asked(text: &str, now_ms: i64) -> Result<Asked, String> {
 
 /// A moment in words.
 fn words(shown: &v1::MomentShown) -> String {
-    let ms = |time: &Option<Timestamp>| time.as_ref().map_or(0, unix_ms);
-    let (time, since) = (ms(&shown.time), ms(&shown.since));
+    let (time, since) = (unix_ms(shown.time), unix_ms(shown.since));
     format!(
         "the fabric of {} ({}), so since {}: generation {}, sweep {}",
         local(time),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::time::{Timestamp, unix_ns, unix_s};
+use weft_api::time::{unix_ns, unix_s};
 use weft_api::v1;
 use weft_fabric::text::count;
 
@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::picture;
 use crate::sweep::{as_json, summary};
-use crate::time::utc_of;
+use crate::time::{utc_json, utc_of};
 
 pub(crate) async fn run(daemon: &Daemon, command: &Fabric) -> Result<ExitCode, CliError> {
     match command {
@@ -167,13 +167,12 @@ fn past_json(fabric: &v1::GetFabricResponse, moment: &v1::MomentShown) -> Value 
         .ports
         .iter()
         .map(|count| (state_name(count), json!(count.ports)));
-    let time = |time: &Option<Timestamp>| time.as_ref().map(|time| utc(unix_ns(time)));
     json!({
-        "at": time(&moment.time),
-        "since": time(&moment.since),
+        "at": utc_json(moment.time),
+        "since": utc_json(moment.since),
         "sweep": moment.sweep,
         "generation": fabric.generation,
-        "unix_time": fabric.unix_time,
+        "unix_time": unix_s(fabric.time),
         "hfis": fabric.hfis,
         "switches": fabric.switches,
         "links": fabric.links,

@@ -14,6 +14,7 @@ use super::{
     Assembler, SnapshotError, administration, groups_part, linear_row, link_message, node_part,
     sm_part, tables,
 };
+use crate::time::known_s;
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
 
 /// Members of a device group, and nodes in quarantine, in one piece.
@@ -328,7 +329,7 @@ fn header(snapshot: Option<&Snapshot>) -> Listed {
     }
     let header = v1::SnapshotHeader {
         generation: snapshot.generation,
-        unix_time: snapshot.unix_time,
+        time: known_s(snapshot.unix_time),
         extras: extras.into_iter().map(i32::from).collect(),
         ..v1::SnapshotHeader::default()
     };

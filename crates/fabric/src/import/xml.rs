@@ -91,7 +91,7 @@ impl<'a> Element<'a> {
     /// The number that an attribute must hold.
     pub(super) fn numbered<T: TryFrom<u64>>(&self, attribute: &str) -> Result<T, ImportError> {
         let what = format!("attribute {attribute} of <{}>", self.name);
-        self.checked(&what, &self.attribute(attribute).unwrap_or_default())
+        self.checked(&what, self.attribute(attribute).unwrap_or_default())
     }
 
     /// The description that `<NodeDesc>` holds, empty where there is none.

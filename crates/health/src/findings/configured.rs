@@ -1,6 +1,7 @@
 //! Links whose ends could do more than they may, or than the other end can.
 
 use weft_fabric::PortRef;
+use weft_fabric::text::count;
 use weft_wire::sm::PortInfo;
 
 use super::links::{fastest, widest};
@@ -103,7 +104,7 @@ fn withheld(a: &PortInfo, b: &PortInfo) -> Option<String> {
     let narrowed = best(|info| info.link_width_downgrade_supported.0, widest);
     let enabled = best(|info| info.link_width_downgrade_enabled.0, widest);
     (enabled < narrowed).then(|| {
-        let lanes = super::counted(enabled.into(), "lane", "lanes");
+        let lanes = count(enabled, "lane");
         format!(
             "LinkWidthDowngrade allows {lanes} at most where both ends support {narrowed}: a link that loses a lane \
              trains again instead of going on"

@@ -77,8 +77,8 @@ impl Places {
             })
             .collect();
         let bare = topology.switches().iter().copied();
-        let bare = bare.filter(|id| of_kind(topology, *id, false).is_empty());
-        let switch = guid(topology, bare.last().unwrap());
+        let mut bare = bare.filter(|id| of_kind(topology, *id, false).is_empty());
+        let switch = guid(topology, bare.next_back().unwrap());
         let is_other = |link: &[End; 2]| link[1].0 != switch;
         let upward = edges.iter().map(|id| {
             let links = of_kind(topology, *id, true);
@@ -119,7 +119,7 @@ impl Places {
     }
 
     /// Ends of that.
-    pub(crate) fn from_start(&self) -> [End; 4] {
+    pub(crate) fn ends_from_start(&self) -> [End; 4] {
         let [here, there] = self.dark;
         [whole(self.never_on), self.off_at, here, there]
     }

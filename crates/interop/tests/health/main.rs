@@ -52,7 +52,7 @@ fn judge(topology: Topology, settings: SmSettings) {
     let lab = Lab::start(topology, &places, settings);
     let vendor = Vendor::of(&lab);
     vendor.take_baseline();
-    lab.has_only(&places.from_start());
+    lab.has_only(&places.ends_from_start());
     let faults = faults::plant(&lab, &places);
     lab.sweep();
     let until = Instant::now() + PATIENCE;

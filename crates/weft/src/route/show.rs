@@ -72,9 +72,7 @@ fn as_text(snapshot: &Snapshot, [from, to]: [PortRef; 2], courses: &[Course]) ->
         .max();
     let width = widest.unwrap_or(0);
     for course in courses {
-        let links = match course.links.len() {
-            links => count(links, "link"),
-        };
+        let links = count(course.links.len(), "link");
         text += &format!("{}: {links}\n", what(course.way));
         for (out, into) in &course.links {
             let (out, into) = (end(snapshot, *out), end(snapshot, *into));

@@ -114,7 +114,7 @@ impl Source {
         }
         if want.manager {
             let mut service = self.session.services(Effort::Look).fabric();
-            let fabric = service.get_fabric(v1::GetFabricRequest {});
+            let fabric = service.get_fabric(v1::GetFabricRequest::default());
             data.fabric = Some(self.session.answer(Effort::Look, fabric).await?);
         }
         Ok(data)

@@ -226,7 +226,10 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             json!({ "role": role.role, "master": guid(role.master), "why": role.why }),
         ),
         Content::HistoryUnwritten(failure) => ("history_unwritten", json!({ "why": failure.why })),
-        Content::HistoryWritten(again) => ("history_written", json!({ "seconds": ns(again.failed_for) / 1_000_000_000 })),
+        Content::HistoryWritten(again) => (
+            "history_written",
+            json!({ "seconds": ns(again.failed_for) / 1_000_000_000 }),
+        ),
         Content::HealthChanged(changed) => (
             "health_changed",
             json!({

@@ -37,11 +37,7 @@ pub(crate) async fn run(daemon: &Daemon, args: &Watch) -> Result<ExitCode, CliEr
         let counts = !matches!(event.content, Some(Content::Marker(_)) | None);
         match args.json {
             true => output::json_line(&json::event(&event))?,
-            false => output::text(format_args!(
-                "{} {}\n",
-                utc_of(event.time),
-                line(&event)
-            ))?,
+            false => output::text(format_args!("{} {}\n", utc_of(event.time), line(&event)))?,
         }
         left -= u64::from(counts);
     }

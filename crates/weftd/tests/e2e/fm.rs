@@ -97,7 +97,7 @@ async fn a_pause_has_a_length_that_makes_sense_and_tells_its_times() {
     assert_eq!(until - since, day as u64 * 1_000_000_000);
 
     let mut fabric = client.fabric();
-    let fabric = fabric.get_fabric(v1::GetFabricRequest {}).await;
+    let fabric = fabric.get_fabric(v1::GetFabricRequest::default()).await;
     let fabric = fabric.unwrap().into_inner();
     assert_eq!(fabric.pause, Some(pause));
     let seen = unix_ns(fabric.seen_time);

@@ -126,7 +126,11 @@ fn jobs_that_make_no_sense_are_refused() {
         ),
         (
             job("two", "pairs node1:nobody"),
-            TrafficError::Pattern(PatternError::NoHost("nobody".to_owned())).into(),
+            TrafficError::Pattern(PatternError::NoHost {
+                name: "nobody".to_owned(),
+                near: vec![],
+            })
+            .into(),
         ),
         (
             job("two", "pairs node1:node1"),
