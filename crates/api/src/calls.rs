@@ -137,6 +137,7 @@ mod tests {
     fn calls_named_as_reading_are_marked() {
         let reads = [
             "Get", "List", "Watch", "Check", "Validate", "Verify", "Export", "Draw", "Dump",
+            "Explain",
         ];
         let pool = pool().expect("descriptors");
         let methods = pool.services().flatten_methods();

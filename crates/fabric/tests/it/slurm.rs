@@ -397,6 +397,47 @@ fn placed_again(fabric: &Topology, shape: Shape, old: &SlurmTopology, hosts: usi
     place(fabric, &request(&known, shape, Some(old)))
 }
 
+/// Cuts all links between two nodes.
+fn cut_between(fabric: &mut Topology, names: [&str; 2]) {
+    let ends: Vec<_> = fabric.links().collect();
+    let name = |end: PortRef| fabric.node(end.node).unwrap().name().to_string();
+    let between =
+        |[a, b]: [PortRef; 2]| names == [&name(a), &name(b)] || names == [&name(b), &name(a)];
+    let cut: Vec<_> = ends
+        .into_iter()
+        .filter(|(a, b)| between([*a, *b]))
+        .collect();
+    assert!(!cut.is_empty(), "{names:?}");
+    for (end, _) in cut {
+        fabric.disconnect(end);
+    }
+}
+
+/// A file that was written while all hosts of a switch were down has that switch above others.
+#[test]
+fn a_switch_whose_hosts_come_up_is_a_leaf_again() {
+    let whole = generate("pgft:2;4,6;1,3;1,2");
+    let known = known("node[1-24]");
+    let mut damaged = whole.clone();
+    for host in [
+        "node1 hfi1_0",
+        "node2 hfi1_0",
+        "node3 hfi1_0",
+        "node4 hfi1_0",
+    ] {
+        cut_between(&mut damaged, ["edge1", host]);
+    }
+    for (core, edge) in [("core1", "edge2"), ("core2", "edge3"), ("core3", "edge4")] {
+        cut_between(&mut damaged, [core, edge]);
+    }
+    let first = place(&damaged, &request(&known, Shape::Full, None)).topology;
+    assert!(first.above.contains_key("edge1"), "{first:?}");
+    let second = placed_again(&whole, Shape::Full, &first, 24).topology;
+    assert_eq!(second.leaves, edges(6, 4));
+    let third = placed_again(&damaged, Shape::Full, &second, 24).topology;
+    assert_eq!(third, second);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -47,7 +47,7 @@ fn every_change_is_recorded_with_who_why_and_what_came_of_it() {
     let daemon = Start::connected_in(state, &emulator.socket()).up();
     let all = changes(&daemon, &[]);
     let expected = [
-        ("SetPorts", "ok"),
+        ("SetPortState", "ok"),
         ("ApplyRoutePlan", "not_found"),
         ("StartSweep", "ok"),
     ];
@@ -70,11 +70,12 @@ fn every_change_is_recorded_with_who_why_and_what_came_of_it() {
     assert_eq!(methods(&changes(&daemon, &["--refused"])), [expected[1]]);
     assert_eq!(changes(&daemon, &["--author", "nobody else"]).len(), 0);
     let shown = daemon.weft_ok(&["audit", "list"]);
-    assert!(shown.contains("SetPorts: done\n"), "{shown}");
+    assert!(shown.contains("SetPortState: done\n"), "{shown}");
     assert!(
         shown.contains("    reason: dead server; ticket 7\n"),
         "{shown}"
     );
+    daemon.weft_ok(&["sweep"]);
     daemon.logs("asks for StartSweep");
 }
 
@@ -86,7 +87,7 @@ fn signals_are_recorded_and_configurations_are_not_told() {
     let config = daemon.dir.path().join("other.xml");
     let stock = std::fs::read_to_string(stock_config()).unwrap();
     let secret = "0x0123456789abcdef";
-    let text = stock.replace("<MKey>0x0</MKey>", &format!("<MKey>{secret}</MKey>"));
+    let text = stock.replacen("<Sm>", &format!("<Sm><MKey>{secret}</MKey>"), 1);
     assert!(text.contains(secret));
     std::fs::write(&config, text).unwrap();
     daemon.weft(&["route", "plan", "--config", config.to_str().unwrap()]);

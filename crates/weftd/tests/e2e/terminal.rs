@@ -28,12 +28,15 @@ impl Terminal {
             "set -g status off\nset -g escape-time 0\nset -g history-limit 50000\n",
         )
         .unwrap();
+        // A shell of root takes its prompt from no environment.
+        let startup = dir.join("shrc");
+        std::fs::write(&startup, format!("PS1='{PROMPT} '\n")).unwrap();
         let weft = weft().parent().unwrap().display();
         let mut command = program(Path::new("tmux"));
         command
             .env("WEFT_ADDRESS", address)
             .env("PATH", format!("{weft}:/usr/bin:/bin"))
-            .env("PS1", format!("{PROMPT} "))
+            .env("ENV", &startup)
             .env("LC_ALL", "C.UTF-8")
             .env("PAGER", "cat")
             .current_dir(dir);

@@ -128,7 +128,7 @@ fn jobs_that_make_no_sense_are_refused() {
             job("two", "pairs node1:nobody"),
             TrafficError::Pattern(PatternError::NoHost {
                 name: "nobody".to_owned(),
-                near: vec![],
+                near: [1, 2, 3].map(|host| format!("node{host} hfi1_0")).to_vec(),
             })
             .into(),
         ),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SlurmTopology;
-use super::place::View;
+use super::place::{View, leaf_of_own};
 use super::skeleton::is_root;
 use crate::topology::{Node, NodeId, Topology};
 use crate::tree::hosts_switches;
@@ -12,7 +12,9 @@ use crate::tree::hosts_switches;
 pub(super) type Above = BTreeMap<String, BTreeSet<String>>;
 
 /// The tier of each switch, by node: that in the old file, because a switch whose links down are all gone would look like
-/// one that is further up; else one more than that of the lowest switch next to it, and 1 for the switches of hosts.
+/// one that is further up; else one more than that of the lowest switch next to it, and 1 for the switches of hosts. A file
+/// that was written while all hosts of a switch were down has that further up, too: it is 1 again once it has hosts, and
+/// no switch next to it has.
 pub(super) fn tiers(
     topology: &Topology,
     names: &BTreeMap<NodeId, String>,
@@ -23,8 +25,16 @@ pub(super) fn tiers(
     let mut tiers = vec![u32::MAX; topology.len()];
     let mut fixed: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for (id, name) in names {
+        let is_host_switch = has_hosts.contains(id);
+        let was_bare = || {
+            let own = leaf_of_own(name);
+            let had_hosts =
+                old.is_some_and(|old| old.leaves.keys().any(|leaf| leaf.starts_with(&own)));
+            !had_hosts && !neighbours(topology, *id).any(|peer| has_hosts.contains(&peer))
+        };
         let of_old = of_old.get(name.as_str()).map(|tier| tier + 1);
-        let tier = of_old.or_else(|| has_hosts.contains(id).then_some(1));
+        let of_old = of_old.filter(|tier| *tier == 1 || !is_host_switch || !was_bare());
+        let tier = of_old.or_else(|| is_host_switch.then_some(1));
         if let Some(tier) = tier {
             tiers[id.0 as usize] = tier;
             fixed.entry(tier).or_default().push(*id);

@@ -105,13 +105,18 @@ impl View<'_> {
     pub(super) fn leaf(&self, switch: NodeId) -> String {
         let mut name = self.names.get(&switch).cloned().unwrap_or_default();
         if self.splits && self.tier(switch) != 1 {
-            name += "_nodes";
+            name = leaf_of_own(&name);
             while self.names.values().any(|other| *other == name) {
                 name.push('_');
             }
         }
         name
     }
+}
+
+/// The leaf of the hosts at a switch of an upper tier.
+pub(super) fn leaf_of_own(switch: &str) -> String {
+    format!("{switch}_nodes")
 }
 
 /// Places the nodes of Slurm. Those that are not in the fabric now, and links between switches that are not, stay as they
