@@ -41,7 +41,7 @@ fn commands(workspace: &Path) -> BTreeSet<String> {
             let is_plain_report = command.starts_with("weft report") && command.contains("--plain");
             let is_endless = ENDLESS.iter().any(|text| command.contains(text))
                 || command.starts_with("weft top") && !command.contains("--once");
-            let is_wanted = is_plain_report || !NOT_FOR_PEOPLE.iter().any(|text| is_skipped(text));
+            let is_wanted = is_plain_report || !NOT_FOR_PEOPLE.iter().any(is_skipped);
             if command.starts_with("weft ") && is_wanted && !is_endless {
                 found.insert(command.to_owned());
             }
