@@ -12,6 +12,11 @@ use weft_fabric::text::{for_terminal, is_hidden};
 use crate::error::CliError;
 use crate::layout;
 
+/// Text from outside on one line: without ends of lines and tabs, and escaped for terminals.
+pub(crate) fn one_line(text: &str) -> String {
+    for_terminal(&text.replace(['\n', '\t'], " ")).into_owned()
+}
+
 /// Prints a value as text; characters that act on a terminal are escaped. In a terminal lines are folded between words.
 pub(crate) fn text(value: impl Display) -> Result<(), CliError> {
     if let Some((columns, _)) = terminal() {

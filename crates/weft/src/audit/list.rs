@@ -11,7 +11,7 @@ use crate::args::{AuditList, Daemon};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::local;
-use crate::output;
+use crate::output::{self, one_line};
 use crate::past::Span;
 use crate::time::utc_json;
 
@@ -88,10 +88,6 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
         lines += &format!("    plan {}\n", record.plan_id);
     }
     lines
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(|c: char| c.is_control(), " ")
 }
 
 /// The fields of a request as a person writes them, without author and reason, which are told beside them.
@@ -173,7 +169,7 @@ mod tests {
             told,
             "SetPortState: failed precondition\n    by alice at ::1\n    \
              request: action PORT_ACTION_DISABLE, port (node_guid 0x0111010101010000, port 3)\n    \
-             reason: RMA-1 [31m182\n    refusal: it would cut off two hosts\n"
+             reason: RMA-1\\x1b[31m182\n    refusal: it would cut off two hosts\n"
                 .replace(
                     "0x0111010101010000",
                     &format!("{:#018x}", 76_843_390_398_857_216_u64)

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 use weft_api::v1;
-use weft_fabric::text::for_terminal;
 
 use super::data::Key;
 use super::group::Group;
 use super::order::Order;
+use crate::output::one_line;
 
 /// A title, column headings and lines.
 #[derive(Debug, Default)]
@@ -88,11 +88,6 @@ pub(super) fn node_name(end: &v1::LinkEnd) -> String {
         "" => format!("{guid:#018x}"),
         name => one_line(name),
     }
-}
-
-/// Text from outside on one line: without ends of lines and tabs, and escaped for terminals.
-pub(super) fn one_line(text: &str) -> String {
-    for_terminal(&text.replace(['\n', '\t'], " ")).into_owned()
 }
 
 /// At most so many characters.

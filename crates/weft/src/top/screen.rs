@@ -13,10 +13,11 @@ use tokio::sync::{mpsc, watch};
 use weft_api::time::unix_s;
 
 use super::data::Data;
-use super::page::{first_parts, one_line, sentence};
+use super::page::{first_parts, sentence};
 use super::source::{Source, Want};
 use super::state::{State, Step};
 use crate::error::CliError;
+use crate::output::one_line;
 
 /// Polling interval; the daemon has new data after each sweep of its performance manager.
 const REFRESH: Duration = Duration::from_secs(1);

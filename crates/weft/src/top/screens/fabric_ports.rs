@@ -7,10 +7,11 @@ use weft_wire::pm::Counter;
 
 use crate::counters::units::{amount, bytes};
 use crate::counters::value;
+use crate::output::one_line;
 use crate::top::columns::{self, Column, Table};
 use crate::top::data::{Data, key};
 use crate::top::order::Order;
-use crate::top::page::{Page, Row, Target, cut, end_name, one_line};
+use crate::top::page::{Page, Row, Target, cut, end_name};
 use crate::top::state::State;
 use crate::top::table;
 

@@ -4,10 +4,11 @@ use serde_json::json;
 use weft_api::v1;
 
 use crate::counters::units::bytes;
+use crate::output::one_line;
 use crate::top::columns::{self, Column, Table};
 use crate::top::data::Data;
 use crate::top::order::total;
-use crate::top::page::{Page, Row, Target, one_line};
+use crate::top::page::{Page, Row, Target};
 use crate::top::state::State;
 use crate::top::table;
 
