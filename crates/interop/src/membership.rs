@@ -20,10 +20,10 @@ pub const JOIN: u64 = 0x3 | 1 << 16;
 /// Components of a request to create: MGID, port, Q_Key, traffic class, P_Key, service level, flow label,
 /// join state.
 pub const CREATE: u64 = 0xC7 | 1 << 12 | 1 << 13 | 1 << 16;
-/// Timeout of a request before it is sent again.
-const ANSWER: Duration = Duration::from_secs(2);
-/// Times that a request is sent.
-const TRIES: usize = 10;
+/// Timeout of a request before it is sent again: long, since a request that is carried out twice is refused.
+const ANSWER: Duration = Duration::from_secs(8);
+/// Timeout of a request that is sent again and again.
+const GIVE_UP: Duration = Duration::from_secs(20);
 /// Timeout of a connection to the fabric.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -115,7 +115,8 @@ async fn connection(fabric: &Fabric, host: Guid) -> Connection {
 
 /// Sends until an answer comes that is not BUSY; its status.
 async fn exchange(mut connection: Connection, packet: Packet) -> Option<u16> {
-    for _ in 0..TRIES {
+    let until = Instant::now() + GIVE_UP;
+    while Instant::now() < until {
         connection.send(vec![packet.clone()]).await.unwrap();
         let Ok(answers) = timeout(ANSWER, connection.recv()).await else {
             continue;

@@ -43,14 +43,15 @@ pub(crate) async fn record_call(
 }
 
 fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
-    let message = message(body).unwrap_or_default();
+    let message = message(body);
     let digest = |text: &[u8]| Hash::digest(text).to_string();
+    let said = message.and_then(|message| call.request(message, &digest));
     let Said {
         mut author,
         mut reason,
         mut json,
         ..
-    } = call.request(message, &digest).unwrap_or_default();
+    } = said.unwrap_or_default();
     if json.to_string().len() > JSON_MAX {
         json = Value::Null;
     }
@@ -62,7 +63,7 @@ fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
         author,
         peer,
         method: path.trim_start_matches('/').to_owned(),
-        digest: digest(message),
+        digest: digest(message.unwrap_or(body)),
         request: json,
         reason,
         generation: 0,
@@ -104,17 +105,36 @@ mod tests {
         }
     }
 
+    const PATH: &str = "/weft.v1.PortService/SetPortState";
+
+    fn asked_with(body: &[u8]) -> Asked {
+        let call = ChangingCall::of(PATH).expect("a call");
+        asked(&call, PATH, body, "::1".to_owned())
+    }
+
     #[test]
     fn long_texts_of_a_client_are_cut_between_letters() {
-        let call = ChangingCall::of("/weft.v1.PortService/QuarantinePort").expect("a call");
-        let asked = asked(
-            &call,
-            "/weft.v1.PortService/QuarantinePort",
-            b"\xff",
-            "::1".to_owned(),
-        );
-        assert_eq!(asked.request, Value::Null);
-        assert_eq!(asked.method, "weft.v1.PortService/QuarantinePort");
-        assert_eq!(asked.digest.len(), 64);
+        let request = weft_api::v1::SetPortStateRequest {
+            author: "a".repeat(TEXT_MAX - 1) + "é",
+            reason: "because".to_owned(),
+            ..Default::default()
+        };
+        let message = prost::Message::encode_to_vec(&request);
+        let len = u32::try_from(message.len()).expect("short").to_be_bytes();
+        let asked = asked_with(&[&[0], &len[..], &message].concat());
+        assert_eq!(asked.author, "a".repeat(TEXT_MAX - 1));
+        assert_eq!(asked.reason, "because");
+        assert_eq!(asked.method, PATH[1..]);
+        assert_eq!(asked.digest, Hash::digest(&message).to_string());
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_read_is_recorded_by_its_digest_alone() {
+        for body in [&b"\xff"[..], b"\0\0\0\0\x01\xff"] {
+            let asked = asked_with(body);
+            assert_eq!(asked.request, Value::Null, "{body:?}");
+            assert_eq!(asked.digest.len(), 64);
+        }
+        assert_ne!(asked_with(b"\xff").digest, asked_with(b"\xfe").digest);
     }
 }

@@ -75,7 +75,9 @@ impl Lab {
                 let shown = self.daemon.weft(&["health", "--json"]);
                 let page: Value = serde_json::from_slice(&shown.stdout).ok()?;
                 last = page.clone();
-                let has_swept = page["figures"].as_array()?.len() > 2;
+                let mut figures = page["figures"].as_array()?.iter();
+                let sweeps = figures.find(|one| one["name"] == "sweeps")?;
+                let has_swept = sweeps["value"] != "no sweep has ended yet";
                 let found = page["findings"].as_array()?.iter();
                 let found = found.filter_map(|one| one["kind"].as_str());
                 let mut found: Vec<&str> = found.filter(|kind| *kind != "past_errors").collect();
