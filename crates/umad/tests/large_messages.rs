@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use weft_transport::PortStatus;
-use weft_umad::core::assembly::{Assemblies, Outcome};
+use weft_umad::core::assembly::{ASSEMBLIES_MAX, Assemblies, Outcome};
 use weft_umad::core::send::Outgoing;
 use weft_umad::core::{Address, Agent, Core, RmppOwner};
 use weft_wire::Layout;
 use weft_wire::header::method;
 use weft_wire::id::Lid;
 use weft_wire::packet::Packet;
-use weft_wire::rmpp::{RMPP_AT, RmppHeader, kind};
+use weft_wire::rmpp::{RMPP_AT, RmppHeader, kind, status};
 
 /// Counts the bytes that are ever allocated.
 struct Counting;
@@ -136,6 +136,42 @@ fn a_message_is_not_copied_for_each_of_its_segments() {
         allocated < 4 * len,
         "{allocated} bytes for a message of {len}"
     );
+}
+
+/// A client that asks for the ports of thousands of nodes, one after the other, gets each answer.
+#[test]
+fn more_answers_than_are_kept_may_come_one_after_the_other() {
+    let mut all = Assemblies::default();
+    let segment = |transaction, last| {
+        let mut mad = header(transaction);
+        mad.resize(Packet::MAD_LEN_MAX, 0);
+        let rmpp = RmppHeader {
+            rmpp_type: kind::DATA,
+            first: true,
+            last,
+            segment_num: 1,
+            payload_len: 200,
+            ..RmppHeader::default()
+        };
+        put(&mut mad, rmpp);
+        mad
+    };
+    let count = 2 * ASSEMBLIES_MAX as u64;
+    for transaction in 0..count {
+        let key = (1, transaction, 3, Lid(9));
+        let outcome = all.push(NOW, key, &segment(transaction, true));
+        assert!(matches!(outcome, Outcome::Complete(..)), "{transaction}");
+    }
+    // The last is still acknowledged; those that have more to come are not given up for others.
+    let again = all.push(NOW, (1, count - 1, 3, Lid(9)), &segment(count - 1, true));
+    assert!(matches!(again, Outcome::Ack(_)), "{again:?}");
+    for transaction in count..count + ASSEMBLIES_MAX as u64 {
+        let key = (1, transaction, 3, Lid(9));
+        let outcome = all.push(NOW, key, &segment(transaction, false));
+        assert!(matches!(outcome, Outcome::Ack(_)), "{outcome:?}");
+    }
+    let outcome = all.push(NOW, (1, 0, 3, Lid(9)), &segment(0, true));
+    assert_eq!(outcome, Outcome::Abort(status::RESOURCES_EXHAUSTED));
 }
 
 #[test]

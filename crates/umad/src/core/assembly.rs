@@ -19,7 +19,8 @@ use super::transfer::{header_len, segment_len};
 const WINDOW: u32 = 64;
 /// Most bytes of a message.
 pub const MESSAGE_MAX: usize = 256 << 20;
-/// Most messages that are being put together.
+/// Most messages that are being put together, or are complete and still acknowledged; the one that was complete first
+/// is forgotten for another.
 pub const ASSEMBLIES_MAX: usize = 4096;
 /// Most bytes of all messages that are being put together; the one that has waited longest for its
 /// next segment is dropped for more.
@@ -109,11 +110,11 @@ impl Assemblies {
             return Outcome::Abort(code);
         }
         if !self.by_key.contains_key(&key) {
-            if self.by_key.len() >= ASSEMBLIES_MAX {
-                return Outcome::Abort(status::RESOURCES_EXHAUSTED);
-            }
             if rmpp.segment_num != 1 {
                 return Outcome::Nothing;
+            }
+            if self.by_key.len() >= ASSEMBLIES_MAX && !self.forget_complete() {
+                return Outcome::Abort(status::RESOURCES_EXHAUSTED);
             }
         }
         let assembly = self.by_key.entry(key).or_insert_with(|| Assembly {
@@ -148,6 +149,16 @@ impl Assemblies {
         {
             self.stop(&oldest);
         }
+    }
+
+    /// Forgets the message that was complete first; false where none is complete.
+    fn forget_complete(&mut self) -> bool {
+        let is_complete = |key: &Key| self.by_key.get(key).is_some_and(|held| held.complete);
+        let Some(first) = self.deadlines.keys().find(is_complete) else {
+            return false;
+        };
+        self.stop(&first);
+        true
     }
 
     fn oldest_but(&self, latest: &Key) -> Option<Key> {
