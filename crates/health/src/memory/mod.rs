@@ -34,7 +34,8 @@ pub type LinkKey = (LinkEnd, LinkEnd);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     first: u64,
-    /// The last time; none while it is there.
+    /// Since when it is gone: when a sweep first missed it, or, where that was the first sweep of a daemon, the last one
+    /// of the daemon before; none while it is there.
     gone: Option<u64>,
     /// Seen in two sweeps at least a minute apart.
     is_proven: bool,
@@ -94,6 +95,8 @@ pub struct Memory {
     links: BTreeMap<LinkKey, KnownLink>,
     /// The last sweep that was looked at, seconds since 1970; 0 before the first.
     looked: u64,
+    /// Whether it has looked since it was stored: then what is missed went just now.
+    is_watching: bool,
     /// Since when each finding has been on the page, by its key.
     ages: BTreeMap<u64, u64>,
     /// Goes up with each change that has to be stored.
@@ -106,7 +109,8 @@ impl KnownNode {
         self.seen.first
     }
 
-    /// When it was last seen, seconds since 1970; none while it is there.
+    /// Since when it is gone, seconds since 1970; none while it is there. After a restart that missed it, when it was
+    /// last seen.
     pub fn gone(&self) -> Option<u64> {
         self.seen.gone
     }
@@ -118,7 +122,8 @@ impl KnownLink {
         self.seen.first
     }
 
-    /// When it was last seen, seconds since 1970; none while it is there.
+    /// Since when it is gone, seconds since 1970; none while it is there. After a restart that missed it, when it was
+    /// last seen.
     pub fn gone(&self) -> Option<u64> {
         self.seen.gone
     }
@@ -140,7 +145,11 @@ impl Memory {
         keep: u64,
         serial: impl Fn(LinkEnd) -> Option<[u8; 16]>,
     ) {
-        let before = self.looked;
+        let missed = match self.is_watching {
+            true => now,
+            false => self.looked,
+        };
+        self.is_watching = true;
         self.looked = self.looked.max(now);
         let mut news = false;
         for (_, node) in topology.nodes() {
@@ -156,13 +165,13 @@ impl Memory {
         }
         let is_there = |guid: &Guid| topology.find(*guid).is_some();
         self.nodes.retain(|guid, node| {
-            kept(&mut node.seen, is_there(guid), before, now, keep, &mut news)
+            kept(&mut node.seen, is_there(guid), missed, now, keep, &mut news)
         });
         self.links.retain(|key, link| {
             kept(
                 &mut link.seen,
                 there.contains(key),
-                before,
+                missed,
                 now,
                 keep,
                 &mut news,
@@ -338,11 +347,11 @@ impl Memory {
     }
 }
 
-/// Whether something is remembered further.
+/// Whether something is remembered further; `missed` is since when it is gone if that is news.
 fn kept(
     seen: &mut Seen,
     is_there: bool,
-    looked_before: u64,
+    missed: u64,
     now: u64,
     keep: u64,
     news: &mut bool,
@@ -352,7 +361,7 @@ fn kept(
     }
     if seen.gone.is_none() {
         *news = true;
-        seen.gone = Some(looked_before.max(seen.first));
+        seen.gone = Some(missed.max(seen.first));
     }
     let keep = match seen.is_proven {
         true => keep,

@@ -33,9 +33,9 @@ fn what_was_there_for_less_than_a_minute_is_missed_for_an_hour() {
     looked(&mut memory, 1_059, &whole);
     looked(&mut memory, 1_060, &less);
     assert_eq!(memory.gone_links().next().unwrap().0, key);
-    looked(&mut memory, 1_059 + 3_600, &less);
-    assert_eq!(memory.gone_links().count(), 1);
     looked(&mut memory, 1_060 + 3_600, &less);
+    assert_eq!(memory.gone_links().count(), 1);
+    looked(&mut memory, 1_061 + 3_600, &less);
     assert!(memory.link(key).is_none(), "it is not even known");
 }
 
@@ -51,7 +51,7 @@ fn what_was_there_for_a_minute_is_missed_until_it_is_back() {
     let gone: Vec<_> = memory.gone_links().collect();
     assert_eq!(gone.len(), 1);
     assert_eq!(gone[0].0, key);
-    assert_eq!((gone[0].1.first(), gone[0].1.gone()), (2_000, Some(2_060)));
+    assert_eq!((gone[0].1.first(), gone[0].1.gone()), (2_000, Some(2_500)));
     looked(&mut memory, 2_060 + 3_800, &whole);
     assert_eq!(memory.gone_links().count(), 0);
     assert_eq!(memory.link(key).unwrap().first(), 2_000);
@@ -66,9 +66,9 @@ fn what_is_gone_for_long_or_by_an_order_is_forgotten() {
     looked(&mut memory, 1_100, &whole);
     looked(&mut memory, 1_200, &less);
     let mut late = memory.clone();
-    looked(&mut late, 1_100 + DAY, &less);
+    looked(&mut late, 1_200 + DAY, &less);
     assert_eq!(late.gone_links().count(), 1);
-    looked(&mut late, 1_101 + DAY, &less);
+    looked(&mut late, 1_201 + DAY, &less);
     assert_eq!(late.gone_links().count(), 0);
 
     let other = Target {
@@ -85,6 +85,18 @@ fn what_is_gone_for_long_or_by_an_order_is_forgotten() {
     assert_eq!((forgotten.nodes, forgotten.links), (0, 1));
     assert!(memory.changes() > changes);
     assert_eq!(memory.gone_links().count(), 0);
+}
+
+#[test]
+fn what_went_while_no_daemon_ran_is_missed_since_the_last_one_saw_it() {
+    let whole = fabric();
+    let (less, key) = without_link(&whole);
+    let mut memory = Memory::default();
+    looked(&mut memory, 1_000, &whole);
+    looked(&mut memory, 1_100, &whole);
+    let mut memory = Memory::decode(&memory.encode(5), 5).unwrap();
+    looked(&mut memory, 9_000, &less);
+    assert_eq!(memory.link(key).unwrap().gone(), Some(1_100));
 }
 
 #[test]
@@ -137,6 +149,8 @@ fn a_file_holds_it_and_no_other_bytes_do() {
     memory.age(1_200, [7, 9]);
     let bytes = memory.encode(5);
     let mut read = Memory::decode(&bytes, 5).unwrap();
+    assert!(!read.is_watching);
+    read.is_watching = true;
     read.changes = memory.changes;
     assert_eq!(read, memory);
     assert_eq!(read.gone_links().next().unwrap().1.serial(), "SERIAL");
