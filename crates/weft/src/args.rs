@@ -83,6 +83,10 @@ pub(crate) struct Args {
     /// Colours; auto: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
+    /// Print at once also what is longer than the terminal, which otherwise goes through $PAGER, or less: reports, the page
+    /// of health, logs, a port, differences.
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

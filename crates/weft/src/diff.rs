@@ -6,19 +6,25 @@ use std::process::ExitCode;
 use weft_fabric::Snapshot;
 use weft_report::changes;
 
-use crate::args::{At, Daemon, Diff};
+use crate::args::{Args, At, Daemon, Diff};
 use crate::connect::connect;
 use crate::error::CliError;
 use crate::output;
+use crate::pager::Pages;
 use crate::report;
 
-pub(crate) async fn run(daemon: &Daemon, args: &Diff) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, args: &Diff) -> Result<ExitCode, CliError> {
+    let daemon = &all.daemon;
     let before = fabric(daemon, &args.before).await?;
     let after = fabric(daemon, &args.after).await?;
     let changes = changes(&before, &after);
     match args.json {
         true => output::json(&changes)?,
-        false => output::text(&changes)?,
+        false => {
+            let mut pages = Pages::new(all.no_pager);
+            pages.text(&changes)?;
+            pages.end()?;
+        }
     }
     Ok(ExitCode::from(u8::from(!changes.is_empty())))
 }

@@ -24,6 +24,7 @@ mod loop_test;
 mod moment;
 mod operation;
 mod output;
+mod pager;
 mod past;
 mod picture;
 mod port;
@@ -81,7 +82,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Baseline(command) => baseline::run(&args.daemon, command).await,
         Command::Sweep(command) => sweep::run(&args.daemon, command).await,
         Command::Fm(command) => fm::run(&args.daemon, command).await,
-        Command::Port(command) => port::run(&args.daemon, command).await,
+        Command::Port(command) => port::run(args, command).await,
         Command::Support(command) => support::run(&args.daemon, command).await,
         Command::Quarantine(command) => quarantine::run(&args.daemon, command).await,
         Command::Replace(command) => replace::run(&args.daemon, command).await,
@@ -92,9 +93,9 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Vf(command) => vf::run(&args.daemon, command).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
-        Command::Log(command) => past::log(&args.daemon, command).await,
-        Command::Audit(command) => audit::run(&args.daemon, command).await,
-        Command::Diff(command) => diff::run(&args.daemon, command).await,
+        Command::Log(command) => past::log(args, command).await,
+        Command::Audit(command) => audit::run(args, command).await,
+        Command::Diff(command) => diff::run(args, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,
         Command::Counters(command) if command.is_past() => {
             past::counters(&args.daemon, command).await

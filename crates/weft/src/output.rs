@@ -4,7 +4,6 @@ use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, StdoutLock, Write, stderr, stdout};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde::Serialize;
 use weft_fabric::text::{for_terminal, is_hidden};
@@ -43,34 +42,6 @@ fn size_if(is_terminal: bool) -> Option<(usize, usize)> {
     }
     let (columns, lines) = ratatui::crossterm::terminal::size().ok()?;
     Some((usize::from(columns), usize::from(lines)))
-}
-
-/// Prints text whose parts from outside are escaped, through a pager where it is longer than the
-/// terminal and `pager` allows it.
-pub(crate) fn paged(text: &str, pager: bool) -> Result<(), CliError> {
-    let long = |(_, lines): (usize, usize)| text.lines().count() >= lines;
-    match pager && terminal().is_some_and(long) && page(text) {
-        true => Ok(()),
-        false => styled(text),
-    }
-}
-
-/// Shows a text in `$PAGER`, else in `less`; false where there is none.
-fn page(text: &str) -> bool {
-    let named = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
-    if named.trim().is_empty() {
-        return false;
-    }
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("exec {named}")]);
-    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
-        return false;
-    };
-    if let Some(mut to) = child.stdin.take() {
-        // A person may leave the pager before its end.
-        let _ = to.write_all(text.as_bytes());
-    }
-    child.wait().is_ok_and(|status| status.success())
 }
 
 /// Where bytes go as they are: a file, which is created, or standard output.

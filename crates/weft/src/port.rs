@@ -10,17 +10,18 @@ use weft_api::v1;
 use weft_fabric::{PortRef, Snapshot};
 use weft_report::{NodeMatch, Point, Selection};
 
-use crate::args::{Daemon, OnOff, PortArgs, PortChoice, PortCommand};
+use crate::args::{Args, Daemon, OnOff, PortArgs, PortChoice, PortCommand};
 use crate::connect::{Session, connect};
 use crate::error::CliError;
 use crate::port_show;
 use crate::report::{parse, select};
 use change::{Change, Target};
 
-pub(crate) async fn run(daemon: &Daemon, command: &PortCommand) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, command: &PortCommand) -> Result<ExitCode, CliError> {
+    let daemon = &all.daemon;
     use v1::PortAction as Action;
     let (action, args) = match command {
-        PortCommand::Show(args) => return port_show::run(daemon, args).await,
+        PortCommand::Show(args) => return port_show::run(all, args).await,
         PortCommand::Disable(args) => (Action::Disable, args),
         PortCommand::Enable(args) => (Action::Enable, args),
         PortCommand::Bounce(args) => (Action::Bounce, args),

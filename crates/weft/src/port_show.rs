@@ -12,22 +12,25 @@ use weft_fabric::text::for_terminal;
 use weft_fabric::{Lid, Lmc, Port, PortRef, Snapshot, Vl};
 use weft_wire::enums::{LinkWidth, Mtu};
 
-use crate::args::{Daemon, PortShow};
+use crate::args::{Args, PortShow};
 use crate::connect::{Effort, Session, connect};
 use crate::counters::{port_json, table};
 use crate::error::CliError;
 use crate::output;
+use crate::pager::Pages;
 use crate::port::{Named, resolve};
 
-pub(crate) async fn run(daemon: &Daemon, args: &PortShow) -> Result<ExitCode, CliError> {
-    let session = connect(daemon).await?;
+pub(crate) async fn run(all: &Args, args: &PortShow) -> Result<ExitCode, CliError> {
+    let session = connect(&all.daemon).await?;
+    let mut pages = Pages::new(all.no_pager);
     for named in resolve(&session, &args.point, false).await? {
         let known = Known::new(&session, named).await?;
         match args.json {
             true => output::json(&known.json())?,
-            false => output::text(known.text())?,
+            false => pages.text(known.text())?,
         }
     }
+    pages.end()?;
     Ok(ExitCode::SUCCESS)
 }
 

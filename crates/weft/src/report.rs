@@ -17,12 +17,13 @@ use weft_report::{
     xml_without_names,
 };
 
-use crate::args::{Args, Color, Daemon, Report, SNAPSHOT};
+use crate::args::{Args, Daemon, Report, SNAPSHOT};
 use crate::connect::connect;
 use crate::error::CliError;
 use crate::errors;
 use crate::layout;
 use crate::output;
+use crate::pager::paged;
 use crate::style::Styles;
 
 /// Where packets come from unless a person says it.
@@ -77,7 +78,7 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
     let shown = nameless.as_ref().unwrap_or(&snapshot);
     let request = points.request((&snapshot, shown), args, counted)?;
     if args.plain {
-        print_tables(&kinds, &request, all.color, !args.no_pager)?;
+        print_tables(&kinds, &request, all)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut reports = Vec::with_capacity(kinds.len());
@@ -99,7 +100,7 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
         })?;
         reports.push((kind, report));
     }
-    print(&reports, snapshot.unix_time, args)?;
+    print(&reports, snapshot.unix_time, args, all.no_pager)?;
     match reports.iter().all(|(_, report)| report.is_good()) {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),
@@ -353,6 +354,7 @@ fn print(
     reports: &[(&Kind, Box<dyn Made>)],
     unix_time: u64,
     args: &Report,
+    no_pager: bool,
 ) -> Result<(), CliError> {
     if args.json {
         return output::json_text(|to| match reports {
@@ -375,7 +377,7 @@ fn print(
             false => output::text(text),
         };
     }
-    if args.no_pager || output::terminal().is_none() {
+    if no_pager || output::terminal().is_none() {
         let mut reports = reports.iter();
         return reports.try_for_each(|(_, report)| output::text(report));
     }
@@ -383,27 +385,16 @@ fn print(
         .iter()
         .map(|(_, report)| report.to_string())
         .collect();
-    output::paged(&for_terminal(&text), true)
+    paged(&for_terminal(&text), no_pager)
 }
 
 /// Prints the reports as tables, in the width of the terminal.
-fn print_tables(
-    kinds: &[&Kind],
-    request: &Request<'_>,
-    color: Color,
-    pager: bool,
-) -> Result<(), CliError> {
+fn print_tables(kinds: &[&Kind], request: &Request<'_>, all: &Args) -> Result<(), CliError> {
     let width = output::terminal().map(|(columns, _)| columns);
-    let styles = Styles::stdout(color);
+    let styles = Styles::stdout(all.color);
     let tables = kinds.iter().filter_map(|kind| kind.plain());
     let tables = tables.map(|make| layout::table(&make(request), width, styles));
-    output::paged(
-        &tables.collect::<Vec<_>>().join(
-            "
-",
-        ),
-        pager,
-    )
+    paged(&tables.collect::<Vec<_>>().join("\n"), all.no_pager)
 }
 
 /// Whether it is the topology file, which only exists as XML.

@@ -119,9 +119,6 @@ pub(crate) struct Report {
     /// lids.
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Print at once also what is longer than the terminal, which otherwise goes through $PAGER, or less.
-    #[arg(long)]
-    pub(crate) no_pager: bool,
     #[command(flatten)]
     pub(crate) at: At,
     /// Read the fabric from an opareport snapshot instead of the daemon; `-` is standard input.

@@ -7,20 +7,21 @@ use tokio_stream::StreamExt;
 use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 
-use crate::args::{AuditList, Daemon};
+use crate::args::{Args, AuditList};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::local;
 use crate::output::{self, one_line};
+use crate::pager::Pages;
 use crate::past::Span;
 use crate::time::utc_json;
 
 /// Time that is meant where none is given, milliseconds.
 const DAY_MS: i64 = 86_400_000;
 
-pub(super) async fn run(daemon: &Daemon, args: &AuditList) -> Result<ExitCode, CliError> {
+pub(super) async fn run(all: &Args, args: &AuditList) -> Result<ExitCode, CliError> {
     let span = Span::new(args.from.as_deref(), args.to.as_deref(), DAY_MS)?;
-    let session = connect(daemon).await?;
+    let session = connect(&all.daemon).await?;
     let mut service = session.services(Effort::Work).audit();
     let records = service.list_audit_records(v1::ListAuditRecordsRequest {
         from: Some(timestamp_ms(span.from_ms)),
@@ -30,8 +31,9 @@ pub(super) async fn run(daemon: &Daemon, args: &AuditList) -> Result<ExitCode, C
         refused: args.refused,
     });
     let mut records = session.answer(Effort::Work, records).await?;
+    let mut pages = Pages::new(all.no_pager);
     if !args.json {
-        output::text(format_args!("Changes from {}\n", span.words()))?;
+        pages.text(format_args!("Changes from {}\n", span.words()))?;
     }
     let mut count = 0_u64;
     while let Some(record) = records.next().await {
@@ -42,12 +44,13 @@ pub(super) async fn run(daemon: &Daemon, args: &AuditList) -> Result<ExitCode, C
         count += 1;
         match args.json {
             true => output::json_line(&as_json(&record))?,
-            false => output::text(lines(&record))?,
+            false => pages.text(lines(&record))?,
         }
     }
     if count == 0 && !args.json {
-        output::text("none\n")?;
+        pages.text("none\n")?;
     }
+    pages.end()?;
     Ok(ExitCode::SUCCESS)
 }
 

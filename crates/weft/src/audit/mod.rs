@@ -10,12 +10,12 @@ mod verify;
 
 use std::process::ExitCode;
 
-use crate::args::{AuditCommand, Daemon};
+use crate::args::{Args, AuditCommand};
 use crate::error::CliError;
 
-pub(crate) async fn run(daemon: &Daemon, command: &AuditCommand) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, command: &AuditCommand) -> Result<ExitCode, CliError> {
     match command {
-        AuditCommand::List(args) => list::run(daemon, args).await,
-        AuditCommand::Verify(args) => verify::run(daemon, args).await,
+        AuditCommand::List(args) => list::run(all, args).await,
+        AuditCommand::Verify(args) => verify::run(&all.daemon, args).await,
     }
 }

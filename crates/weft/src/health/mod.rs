@@ -15,6 +15,7 @@ use crate::args::{Args, Health, HealthCommand};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
+use crate::pager::paged;
 use crate::style::Styles;
 use text::Layout;
 
@@ -67,7 +68,8 @@ fn print(args: &Args, command: &Health, page: &v1::GetHealthResponse) -> Result<
         Some(_) if stdout().is_terminal() => CLEAR,
         _ => "",
     };
-    output::styled(&format!("{clear}{}", layout.page(page)))
+    let no_pager = args.no_pager || command.watch.is_some();
+    paged(&format!("{clear}{}", layout.page(page)), no_pager)
 }
 
 /// Columns of the terminal, or 80.

@@ -8,17 +8,18 @@ use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 
 use super::{Span, USUAL_MS, warn};
-use crate::args::{Daemon, PastLog};
+use crate::args::{Args, PastLog};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::local;
 use crate::output;
+use crate::pager::Pages;
 use crate::time::utc_of;
 use crate::watch;
 
-pub(crate) async fn run(daemon: &Daemon, args: &PastLog) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, args: &PastLog) -> Result<ExitCode, CliError> {
     let span = Span::new(args.from.as_deref(), args.to.as_deref(), USUAL_MS)?;
-    let session = connect(daemon).await?;
+    let session = connect(&all.daemon).await?;
     let mut service = session.services(Effort::Work).history();
     let events = service.list_past_events(v1::ListPastEventsRequest {
         from: Some(timestamp_ms(span.from_ms)),
@@ -27,8 +28,9 @@ pub(crate) async fn run(daemon: &Daemon, args: &PastLog) -> Result<ExitCode, Cli
         nodes: args.node.clone(),
     });
     let mut events = session.answer(Effort::Work, events).await?;
+    let mut pages = Pages::new(all.no_pager);
     if !args.json {
-        output::text(format_args!("Events from {}\n", span.words()))?;
+        pages.text(format_args!("Events from {}\n", span.words()))?;
     }
     let mut count = 0_u64;
     while let Some(event) = events.next().await {
@@ -43,12 +45,13 @@ pub(crate) async fn run(daemon: &Daemon, args: &PastLog) -> Result<ExitCode, Cli
         count += 1;
         match args.json {
             true => output::json_line(&as_json(&event))?,
-            false => output::text(line(&event))?,
+            false => pages.text(line(&event))?,
         }
     }
     if count == 0 && !args.json {
-        output::text("none\n")?;
+        pages.text("none\n")?;
     }
+    pages.end()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -31,6 +31,7 @@ mod opafmcmd;
 mod operations;
 mod otlp;
 mod outputs;
+mod pager;
 mod perf_groups;
 mod pictures;
 mod plans;
