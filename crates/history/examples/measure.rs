@@ -1,4 +1,4 @@
-//! What recording costs, and how long reading takes: `measure HOSTS MINUTES [DIR]`.
+//! What recording costs in the default budget of bytes, and how long reading takes: `measure HOSTS MINUTES [DIR]`.
 //!
 //! Ports are those of HFIs and switches of a fat tree, four a host as at 1,152 and six as at 27,648; six of ten are busy
 //! in bursts with eight counters, as in the table of sizes that the format was chosen by.
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         totals: [0; _],
     };
     let mut ports: Vec<PortRow> = (0..count).map(port).collect();
-    let mut recorder = Recorder::open(dir.as_ref(), 64 << 30)?;
+    let mut recorder = Recorder::open(dir.as_ref(), 8 << 30)?;
     let begin = recorder
         .last_ms()
         .map_or(1_795_651_200_000, |last| last + 10_000);

@@ -149,8 +149,15 @@ pub(super) fn focus(snapshot: &Snapshot, point: &str) -> Result<Options, Status>
 
 /// The ports of a roster in a part of the fabric, with their places, in order of GUID and port.
 pub(super) fn places(roster: &Roster, options: &Options) -> Vec<(Key, usize)> {
+    let mut chosen: Vec<(Key, usize)> = chosen(roster, options).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The ports of a roster in a part of the fabric, with their places.
+fn chosen(roster: &Roster, options: &Options) -> impl Iterator<Item = (Key, usize)> {
     let ports = roster.ports.iter().enumerate();
-    let chosen = ports.filter_map(|(place, port)| {
+    ports.filter_map(|(place, port)| {
         let member = roster.member_of(port);
         let at = PortRef {
             node: member.node,
@@ -159,10 +166,7 @@ pub(super) fn places(roster: &Roster, options: &Options) -> Vec<(Key, usize)> {
         options
             .port(at)
             .then_some(((member.guid.0, port.number.0), place))
-    });
-    let mut chosen: Vec<(Key, usize)> = chosen.collect();
-    chosen.sort_unstable();
-    chosen
+    })
 }
 
 /// Whether a port belongs in an answer.
@@ -179,9 +183,10 @@ fn list(
 ) -> Result<v1::ListPortCountersResponse, Status> {
     let image = totals.image().ok_or_else(none_yet)?;
     let options = focus(&image.roster.snapshot, &request.point)?;
-    let mut chosen = places(&image.roster, &options);
-    chosen.retain(|(_, place)| is_told(totals, *place, request.only_errors));
-    let (page, next_page_token) = page.cut(chosen);
+    // Whether a port has been read at all is only looked at for those of the page.
+    let is_wanted = |place| !request.only_errors || is_told(totals, place, true);
+    let chosen = chosen(&image.roster, &options).filter(|(_, place)| is_wanted(*place));
+    let (page, next_page_token) = page.pick(chosen);
     let ports = page.into_iter();
     Ok(v1::ListPortCountersResponse {
         image: Some(v1::CounterImage::of(image)),

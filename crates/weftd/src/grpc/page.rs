@@ -63,11 +63,33 @@ impl Page {
             last = Some(key);
             page.push(item);
         }
-        match last.filter(|_| rest.peek().is_some()) {
-            Some((guid, port)) => (page, format!("{guid:016x}.{port:02x}")),
-            None => (page, String::new()),
-        }
+        let token = last.filter(|_| rest.peek().is_some());
+        (page, token.map_or_else(String::new, token_of))
     }
+
+    /// As [`Self::cut`], from items in any order, of which only those of this page are sorted: a list of a hundred
+    /// thousand ports has hundreds of pages.
+    pub(super) fn pick<T>(self, items: impl IntoIterator<Item = (Key, T)>) -> (Vec<T>, String) {
+        let rest = items.into_iter();
+        let rest = rest.filter(|(key, _)| self.after.is_none_or(|after| *key > after));
+        let mut rest: Vec<(Key, T)> = rest.collect();
+        if rest.len() <= self.size {
+            rest.sort_by_key(|(key, _)| *key);
+            return self.cut(rest);
+        }
+        let at = self.size.saturating_sub(1);
+        let (_, (last, _), _) = rest.select_nth_unstable_by_key(at, |(key, _)| *key);
+        let (last, all) = (*last, rest.len());
+        rest.retain(|(key, _)| *key <= last);
+        rest.sort_by_key(|(key, _)| *key);
+        let has_more = rest.len() < all;
+        let page = rest.into_iter().map(|(_, item)| item).collect();
+        (page, has_more.then(|| token_of(last)).unwrap_or_default())
+    }
+}
+
+fn token_of((guid, port): Key) -> String {
+    format!("{guid:016x}.{port:02x}")
 }
 
 fn parse(token: &str) -> Option<Key> {
@@ -105,5 +127,25 @@ mod tests {
         assert!(Page::new(1, "nonsense", (1, 1)).is_err());
         assert_eq!(Page::new(0, "", (7, 9)).unwrap().size, 7);
         assert_eq!(Page::new(50, "", (7, 9)).unwrap().size, 9);
+    }
+
+    #[test]
+    fn pages_of_a_list_in_any_order_are_those_of_the_sorted_one() {
+        // Keys in disorder, some of them twice.
+        let all: Vec<(Key, u64)> = (0..50).map(|n| ((n * 37 % 41, 0), n * 37 % 41)).collect();
+        let mut sorted = all.clone();
+        sorted.sort();
+        for size in [1, 3, 7, 49, 50, 51] {
+            let mut token = String::new();
+            loop {
+                let page = Page::new(size, &token, (100, 100)).unwrap();
+                let picked = page.pick(all.clone());
+                assert_eq!(picked, page.cut(sorted.clone()), "{size} after {token:?}");
+                token = picked.1;
+                if token.is_empty() {
+                    break;
+                }
+            }
+        }
     }
 }
