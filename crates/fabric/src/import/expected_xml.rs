@@ -28,7 +28,7 @@ const RATES: [(&str, u8); 6] = [
 /// [`ImportError`] where the text is no well-formed XML of a topology, or holds something that is no number where one
 /// is needed.
 pub fn import_expected(text: &[u8]) -> Result<Expected, ImportError> {
-    let text = String::from_utf8_lossy(text);
+    let text = super::as_text(text);
     let text = text.trim_start_matches('\u{FEFF}');
     let mut cursor = Cursor::new(text);
     match cursor.step()? {

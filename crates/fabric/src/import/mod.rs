@@ -11,6 +11,7 @@ pub mod snapshot_xml;
 pub mod topology_xml;
 mod xml;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -63,7 +64,7 @@ pub fn import_fabric(text: &[u8]) -> Result<Snapshot, ImportError> {
 /// # Errors
 /// Those of [`import_fabric`].
 pub fn import_fabric_parts(text: &[u8], parts: SnapshotParts) -> Result<Snapshot, ImportError> {
-    let text = String::from_utf8_lossy(text);
+    let text = as_text(text);
     let text = text.trim_start_matches('\u{FEFF}');
     if text.trim_start().starts_with('<') {
         return import_snapshot_parts(text, parts);
@@ -72,4 +73,10 @@ pub fn import_fabric_parts(text: &[u8], parts: SnapshotParts) -> Result<Snapshot
         topology: Arc::new(import_ibnetdiscover(text)?),
         ..Snapshot::default()
     })
+}
+
+/// A file as text; bytes that are none become replacement characters. Text as a whole is checked several times as fast as
+/// `from_utf8_lossy` looks for such bytes.
+fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

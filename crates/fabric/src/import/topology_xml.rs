@@ -26,7 +26,7 @@ pub(super) const ROOTS: [&str; 2] = ["Topology", "Report"];
 /// # Errors
 /// [`ImportError`] where the text is no well-formed XML of a topology, or its nodes and cables contradict each other.
 pub fn import_topology(text: &[u8]) -> Result<Intended, ImportError> {
-    let text = String::from_utf8_lossy(text);
+    let text = super::as_text(text);
     let text = text.trim_start_matches('\u{FEFF}');
     let mut cursor = Cursor::new(text);
     const ALLOWED: &str = "<Topology> or <Report>";
