@@ -33,6 +33,7 @@ impl Network {
         for end in [Some(a), Some(b), of_a, of_b].into_iter().flatten() {
             let reason = self.port(end).info().link_down_reason;
             self.set_down(end, reason);
+            self.reset_speeds(end);
         }
         self.train(a);
         self.train(b);
@@ -42,11 +43,11 @@ impl Network {
     fn exchange_ends(&mut self, a: PortIndex, b: PortIndex) {
         let [end_a, end_b] = [a, b].map(|at| {
             let end = &self.links[at.0 as usize];
-            (end.cut, end.lanes)
+            (end.cut, end.lanes, end.slow)
         });
-        for (at, (cut, lanes)) in [(a, end_b), (b, end_a)] {
+        for (at, (cut, lanes, slow)) in [(a, end_b), (b, end_a)] {
             let end = &mut self.links[at.0 as usize];
-            (end.cut, end.lanes) = (cut, lanes);
+            (end.cut, end.lanes, end.slow) = (cut, lanes, slow);
         }
         let bad = [a, b].map(|at| self.bad_cables.remove(&at));
         let optics = [a, b].map(|at| self.optics.remove(&at));

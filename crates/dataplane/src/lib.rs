@@ -18,6 +18,7 @@
 //! | [`forward`] | the path of a packet |
 //! | [`circles`] | data packets that circle |
 //! | [`bad_cables`] | cables that damage packets |
+//! | [`cable_speed`] | cables whose lanes are slower than usual |
 //! | [`exchanged_cables`] | cables that someone plugs into each other's port |
 //! | [`optics`] | what modules of optical cables measure |
 //! | [`constants`] | measured or specified properties of components, each with its source |
@@ -26,6 +27,7 @@
 //! | [`fluid`] | rates of flows that share links fairly, without packets |
 
 pub mod bad_cables;
+pub mod cable_speed;
 pub mod circles;
 pub mod constants;
 pub mod counters;

@@ -26,6 +26,7 @@ impl Network {
                 info.neighbor_normal = true;
             } else {
                 self.set_down(at, LinkDownReason::NONE);
+                self.reset_speeds(at);
             }
             self.refresh_lid(at);
         }
@@ -62,13 +63,14 @@ impl Network {
         if self.state(at) != PortState::DOWN || !self.may_train(at) || !self.may_train(peer) {
             return;
         }
-        let Some(width) = self.common_width(at, peer) else {
+        let common = (self.common_width(at, peer), self.common_speed(at, peer));
+        let (Some(width), Some(speed)) = common else {
             return;
         };
         for (end, other) in [(at, peer), (peer, at)] {
             let neighbor = self.neighbor(other);
             let info = &mut self.ports[end.0 as usize].info;
-            powered_on::link_up(info, width, neighbor);
+            powered_on::link_up(info, width, speed, neighbor);
             self.set_state(end, PortState::INIT);
             self.note_change(end);
         }
@@ -79,13 +81,12 @@ impl Network {
         !end.cut && !self.port(at).disabled && self.device_at(self.node_of(at)).powered
     }
 
-    /// The widest width that both ends may use, none when they have no width or no speed in common.
+    /// The widest width that both ends may use, none when they have none in common.
     fn common_width(&self, a_end: PortIndex, b_end: PortIndex) -> Option<LinkWidth> {
         let (a, b) = (self.port(a_end).info(), self.port(b_end).info());
-        let speeds = a.link_speed_enabled.0 & b.link_speed_enabled.0;
         let widths = a.link_width_enabled.0 & b.link_width_enabled.0;
         let widths = widths & self.cable_widths(a_end) & self.cable_widths(b_end);
-        (speeds != 0 && widths != 0).then(|| LinkWidth(1 << widths.ilog2()))
+        widths.checked_ilog2().map(|bit| LinkWidth(1 << bit))
     }
 
     /// The widths that a cable supports: up to the one that the topology gives, less the

@@ -48,6 +48,8 @@ pub(crate) struct LinkEnd {
     pub(crate) refuses_arm: bool,
     /// Lanes of the cable that can carry something out of this port.
     pub(crate) lanes: u8,
+    /// Lanes of the cable carry 12.5 Gb/s, not 25.
+    pub(crate) slow: bool,
     /// What the port says about its link: 5 excellent to 1 bad.
     pub(crate) quality: u8,
 }
@@ -129,6 +131,7 @@ impl Network {
                 cut: false,
                 refuses_arm: false,
                 lanes: u8::MAX,
+                slow: false,
                 quality: QUALITY_EXCELLENT,
             });
             self.ports.push(registers);

@@ -79,6 +79,27 @@ pub enum Control {
         /// 1 to 4.
         lanes: u8,
     },
+    /// Sets whether the lanes of the cable at a port carry 12.5 Gb/s, not 25; its link trains again.
+    LinkSlow {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Whether they do.
+        slow: bool,
+    },
+    /// Lets the link of a port go down and come up again, evenly in a time: down at once, up at the end. Another change
+    /// of whether its cable is cut, or of where it is plugged in, ends it.
+    Flap {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// How often: 1 to 1,000.
+        times: u32,
+        /// The time, nanoseconds: up to a day.
+        over_ns: u64,
+    },
     /// Exchanges the cables in two ports.
     ExchangeCables {
         /// The ports, each by its node.

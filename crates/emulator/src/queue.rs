@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Trap { node: NodeId, news: News },
     /// Traffic takes other paths: tables have changed, or switches check for congestion.
     Traffic,
+    /// The link of a port that flaps goes down or comes up; the number is that of its flapping.
+    Flap { at: PortIndex, number: u64 },
 }
 
 /// A datagram at the node that it is for.

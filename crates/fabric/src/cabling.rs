@@ -1,6 +1,6 @@
 //! Nodes and cables under construction: common code of generators and importers.
 
-use weft_wire::enums::{LinkWidth, PortType};
+use weft_wire::enums::{LinkSpeed, LinkWidth, PortType};
 use weft_wire::id::{Guid, PortNum};
 
 use crate::powered_on::{self, Neighbor};
@@ -132,7 +132,7 @@ impl Cabling {
             return;
         };
         port.peer = Some(peer);
-        powered_on::link_up(&mut port.info, width, neighbor);
+        powered_on::link_up(&mut port.info, width, LinkSpeed::G25, neighbor);
         if internal {
             port.info.port_type = PortType::FIXED;
         }

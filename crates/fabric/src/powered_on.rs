@@ -183,18 +183,18 @@ fn buffers(info: &mut PortInfo) {
     info.resp_time_value = RESP_TIME;
 }
 
-/// Applies a link up to a port: Init, with the neighbour known.
+/// Applies a link up with `width` and `speed` to a port: Init, with the neighbour known.
 /// Values from a subnet manager (LID, keys, tables) stay. MgmtAllowed is reported by the switch at the
 /// other end, whose setting stays too; between two HFIs both may manage (`hfi1`,
 /// `chip.c`, `set_mgmt_allowed`).
-pub fn link_up(info: &mut PortInfo, width: LinkWidth, neighbor: Neighbor) {
+pub fn link_up(info: &mut PortInfo, width: LinkWidth, speed: LinkSpeed, neighbor: Neighbor) {
     info.port_state = PortState::INIT;
     info.phys_state = PhysState::LINK_UP;
     info.offline_disabled_reason = OfflineDisabledReason::NONE;
     info.neighbor_normal = false;
     info.is_sm_configuration_started = false;
     info.link_init_reason = LinkInitReason::LINKUP;
-    set_active_link(info, LinkSpeed::G25, width, LINK_MODE_STL, CRC_14);
+    set_active_link(info, speed, width, LINK_MODE_STL, CRC_14);
     info.neighbor_node_guid = neighbor.node_guid;
     info.neighbor_port_num = neighbor.port;
     info.neighbor_node_type = u8::from(neighbor.node_type == NodeType::SWITCH);
@@ -369,12 +369,12 @@ mod tests {
             port: PortNum(3),
         };
         let mut bounced = hfi_port(PortNum(1));
-        link_up(&mut bounced, LinkWidth::X4, neighbor);
+        link_up(&mut bounced, LinkWidth::X4, LinkSpeed::G25, neighbor);
         let first = bounced;
         link_down(&mut bounced, LinkDownReason::FM_BOUNCE);
         assert_eq!(bounced.port_state, PortState::DOWN);
         assert_eq!(bounced.neighbor_node_guid, Guid(0));
-        link_up(&mut bounced, LinkWidth::X4, neighbor);
+        link_up(&mut bounced, LinkWidth::X4, LinkSpeed::G25, neighbor);
         bounced.link_down_reason = first.link_down_reason;
         assert_eq!(bounced, first);
     }

@@ -9,7 +9,7 @@ use weft_fabric::{CountsByPort, NodeId, PortRef, Snapshot};
 
 use crate::expectations::Expectations;
 use crate::links::LinkNotes;
-use crate::point::Selection;
+use crate::point::{Entries, NotFound, Point, Selection};
 use crate::port_counts::CountsEntry;
 use crate::xml::XmlWriter;
 
@@ -83,6 +83,30 @@ impl Options {
         })
     }
 
+    /// Whether a node of the topology file belongs in a report on that, by its place there.
+    pub(crate) fn node_entry(&self, entry: usize) -> bool {
+        self.has_entry(|entries| entries.nodes.contains(&entry))
+    }
+
+    /// Whether a link of the topology file does.
+    pub(crate) fn link_entry(&self, entry: usize) -> bool {
+        self.has_entry(|entries| entries.links.contains(&entry))
+    }
+
+    /// Whether a subnet manager of the topology file does.
+    pub(crate) fn sm_entry(&self, entry: usize) -> bool {
+        self.has_entry(|entries| entries.sms.contains(&entry))
+    }
+
+    fn has_entry(&self, has: impl FnOnce(&Entries) -> bool) -> bool {
+        self.focus.as_ref().is_none_or(|focus| has(&focus.entries))
+    }
+
+    /// The entries of the topology file that the focus names.
+    pub(crate) fn entries(&self) -> Option<&Entries> {
+        self.focus.as_ref().map(|focus| &focus.entries)
+    }
+
     /// What the topology file says of a node.
     pub(crate) fn node_details(&self, node: NodeId) -> Option<String> {
         self.expected.as_ref()?.node(node)?.details.clone()
@@ -116,12 +140,13 @@ impl Options {
 }
 
 /// A part of the fabric, with fast lookup.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Focus {
     lines: Vec<String>,
     xml: String,
     nodes: BTreeSet<NodeId>,
     ports: Option<BTreeSet<PortRef>>,
+    entries: Entries,
 }
 
 impl Focus {
@@ -143,7 +168,32 @@ impl Focus {
             xml: xml.into_text(),
             nodes,
             ports,
+            entries: Entries::default(),
         }
+    }
+
+    /// What a point names in a topology file, and in the fabric where it is there; for reports on what differs from the
+    /// file. `found` is what it names in `snapshot`.
+    ///
+    /// # Errors
+    /// `found`'s, where the file has nothing of it either.
+    pub fn of_point(
+        snapshot: &Snapshot,
+        point: &Point,
+        found: Result<Selection, NotFound>,
+        options: &Options,
+    ) -> Result<Self, NotFound> {
+        let file = options.expected.as_deref();
+        let entries = file.map_or_else(Entries::default, |file| point.entries(file));
+        let selection = match found {
+            Err(NotFound::Nothing { .. }) if !entries.is_empty() => None,
+            found => Some(found?),
+        };
+        let focus = selection.map(|selection| Self::new(snapshot, &selection, options));
+        Ok(Self {
+            entries,
+            ..focus.unwrap_or_default()
+        })
     }
 }
 
@@ -172,6 +222,35 @@ impl Head {
             xml,
             quiet,
         }
+    }
+
+    /// Tells entries of a topology file as well: `what` they are, and each as text and as XML.
+    pub(crate) fn tell(&mut self, what: &str, entries: &[(Vec<String>, String)]) {
+        if self.quiet {
+            return;
+        }
+        let mut xml = XmlWriter::default();
+        match entries {
+            [] => {}
+            [(lines, element)] => {
+                let mut lines = lines.iter();
+                let first = lines.next();
+                self.focus
+                    .extend(first.map(|line| format!("{what}: {line}")));
+                self.focus.extend(lines.cloned());
+                xml.lines(element);
+            }
+            _ => {
+                self.focus.push(format!("{} {what}s:", entries.len()));
+                let lines = entries.iter().flat_map(|(lines, _)| lines);
+                self.focus.extend(lines.map(|line| format!("    {line}")));
+                xml.within(&format!("{}s", what.replace(' ', "")), |to| {
+                    to.value("Count", entries.len());
+                    entries.iter().for_each(|(_, element)| to.lines(element));
+                });
+            }
+        }
+        self.xml += &xml.into_text();
     }
 
     /// Writes the focus, where there is one.

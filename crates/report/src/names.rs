@@ -57,9 +57,14 @@ pub(crate) fn rate_half_gigabits(info: &PortInfo) -> Option<u32> {
 /// The rate as the vendor's tools call it: `100g`, `37.5g`.
 pub(crate) fn rate(info: &PortInfo) -> String {
     match rate_half_gigabits(info) {
-        Some(half) => format!("{}g", f64::from(half) / 2.0),
+        Some(half) => rate_called(half),
         None => "none".to_owned(),
     }
+}
+
+/// Half gigabits as the vendor's tools call a rate: 200 is `100g`.
+pub(crate) fn rate_called(half_gigabits: u32) -> String {
+    format!("{}g", f64::from(half_gigabits) / 2.0)
 }
 
 /// The rate as the code of the vendor's XML.

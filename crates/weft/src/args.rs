@@ -11,6 +11,7 @@ mod history;
 mod opareport;
 mod operation;
 mod picture;
+mod pm;
 mod port;
 mod quarantine;
 mod replace;
@@ -40,6 +41,8 @@ pub(crate) use history::{PastLog, ShowHistory};
 use operation::OPERATION;
 pub(crate) use operation::{OperationCommand, Why};
 pub(crate) use picture::{Export, RouteShow};
+use pm::PM;
+pub(crate) use pm::{PmCommand, PmPorts};
 pub(crate) use port::{OnOff, PortArgs, PortChoice, PortLed, PortLink, PortList};
 pub(crate) use quarantine::{QuarantineAdd, QuarantineCommand};
 use replace::REPLACE;
@@ -219,6 +222,9 @@ pub(crate) enum Command {
     /// Show counters of ports: totals that go on where a device's are cleared, or rates.
     #[command(after_help = COUNTERS)]
     Counters(Counters),
+    /// Show groups of ports of the performance manager, and its settings.
+    #[command(subcommand, after_help = PM)]
+    Pm(PmCommand),
     /// Change an emulated fabric.
     #[command(subcommand, after_help = emulator::EMULATOR)]
     Emulator(Emulator),

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use weft_api::time::unix_s;
 use weft_api::v1;
 use weft_fabric::text::count;
 
@@ -11,7 +10,7 @@ use crate::args::{BaselineCommand, Daemon};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
-use crate::time::utc_of;
+use crate::time::{utc_json, utc_of};
 
 pub(crate) async fn run(daemon: &Daemon, command: &BaselineCommand) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -77,7 +76,7 @@ fn contents(of: &v1::Baseline) -> String {
 fn as_json(one: &v1::Baseline) -> serde_json::Value {
     json!({
         "name": one.name,
-        "saved_unix_time": unix_s(one.saved_time),
+        "saved": utc_json(one.saved_time),
         "hfis": one.hfis,
         "switches": one.switches,
         "links": one.links,

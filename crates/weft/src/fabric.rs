@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_api::time::{unix_ns, unix_s};
 use weft_api::v1;
 use weft_fabric::text::count;
 
@@ -138,10 +137,10 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "connected_to": fabric.connected_to,
         "version": fabric.version,
         "generation": fabric.generation,
-        "unix_time": unix_s(fabric.time),
+        "time": utc_json(fabric.time),
         "attached": fabric.attachment.is_none_or(|now| now.attached),
-        "attachment_since_unix_time_ns": fabric.attachment.map(|now| unix_ns(now.since_time)),
-        "seen_unix_time_ns": unix_ns(fabric.seen_time),
+        "attachment_since": fabric.attachment.map(|now| utc_json(now.since_time)),
+        "seen": utc_json(fabric.seen_time),
         "hfis": fabric.hfis,
         "switches": fabric.switches,
         "links": fabric.links,
@@ -153,7 +152,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
             "lanes": routing.lanes,
         })),
         "planned": fabric.planned,
-        "paused_until_unix_time_ns": fabric.pause.map(|pause| unix_ns(pause.until_time)),
+        "paused_until": fabric.pause.map(|pause| utc_json(pause.until_time)),
         "config_file": fabric.config_file,
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),
@@ -172,7 +171,7 @@ fn past_json(fabric: &v1::GetFabricResponse, moment: &v1::MomentShown) -> Value 
         "since": utc_json(moment.since),
         "sweep": moment.sweep,
         "generation": fabric.generation,
-        "unix_time": unix_s(fabric.time),
+        "time": utc_json(fabric.time),
         "hfis": fabric.hfis,
         "switches": fabric.switches,
         "links": fabric.links,

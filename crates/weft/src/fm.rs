@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_api::time::{span, unix_ns};
+use weft_api::time::span;
 use weft_api::v1;
 
 use crate::args::{Daemon, FmCommand};
@@ -14,7 +14,7 @@ use crate::download::download;
 use crate::error::CliError;
 use crate::loop_test;
 use crate::output;
-use crate::time::utc_of;
+use crate::time::{utc_json, utc_of};
 
 pub(crate) async fn run(daemon: &Daemon, command: &FmCommand) -> Result<ExitCode, CliError> {
     let session = connect(daemon).await?;
@@ -71,8 +71,8 @@ fn manager_json(manager: &v1::GetManagerResponse) -> Value {
         "log_level": level.filter,
         "log_level_set_by": level.set_by,
         "log_file": manager.log_file,
-        "paused_since_unix_time_ns": manager.pause.map(|pause| unix_ns(pause.since_time)),
-        "paused_until_unix_time_ns": manager.pause.map(|pause| unix_ns(pause.until_time)),
+        "paused_since": manager.pause.map(|pause| utc_json(pause.since_time)),
+        "paused_until": manager.pause.map(|pause| utc_json(pause.until_time)),
         "priority": manager.priority,
         "elevated": manager.elevated,
     })
@@ -172,7 +172,7 @@ fn counters_json(counted: &v1::GetCountersResponse) -> Value {
         })
     });
     json!({
-        "since_unix_time_ns": unix_ns(counted.since_time),
+        "since": utc_json(counted.since_time),
         "counters": counters.collect::<Vec<_>>(),
     })
 }

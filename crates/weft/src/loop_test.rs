@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use weft_api::time::{ns, seconds, unix_s};
+use weft_api::time::seconds;
 use weft_api::v1;
 use weft_api::v1::control_loop_test_request::Order;
 use weft_fabric::text::count;
@@ -13,7 +13,7 @@ use crate::connect::{Effort, Session};
 use crate::error::CliError;
 use crate::output;
 use crate::sweep::{port_json, port_name};
-use crate::time::utc_of;
+use crate::time::{utc_json, utc_of};
 
 /// Links in no loop that are printed.
 const UNCOVERED_SHOWN: usize = 16;
@@ -209,8 +209,8 @@ fn as_json(test: &v1::GetLoopTestResponse) -> Value {
         "uncovered": uncovered.collect::<Vec<_>>(),
         "bad_link_count": test.bad_link_count,
         "bad_links": bad.collect::<Vec<_>>(),
-        "errors_unix_time": unix_s(test.errors_time),
-        "errors_span_ns": ns(test.errors_span),
+        "errors_time": utc_json(test.errors_time),
+        "errors_seconds": seconds(test.errors_span),
         "loops": loops.collect::<Vec<_>>(),
     })
 }

@@ -27,6 +27,7 @@ mod output;
 mod pager;
 mod past;
 mod picture;
+mod pm;
 mod port;
 mod port_show;
 mod progress;
@@ -86,6 +87,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Support(command) => support::run(&args.daemon, command).await,
         Command::Quarantine(command) => quarantine::run(&args.daemon, command).await,
         Command::Replace(command) => replace::run(&args.daemon, command).await,
+        Command::Pm(command) => pm::run(args, command).await,
         Command::Route(command) => route::run(args, command).await,
         Command::Operation(command) => operation::run(&args.daemon, command).await,
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,

@@ -229,7 +229,6 @@ impl Points {
             counts: counted.as_ref().map(|counted| &*counted.counts),
         };
         let found = |(point, text): &(Point, String)| select_with(snapshot, known, point, text);
-        let focus = self.focus.as_ref().map(found).transpose()?;
         let ends = match &self.ends {
             Some([from, to]) => Some((found(from)?, found(to)?)),
             None => None,
@@ -243,7 +242,13 @@ impl Points {
             counts: counts.or_else(|| snapshot.counts.clone()),
             ..Options::default()
         };
-        options.focus = focus.map(|selection| Focus::new(shown, &selection, &options));
+        options.focus = match &self.focus {
+            Some(asked) if args.compares() => {
+                Some(compared(snapshot, shown, known, asked, &options)?)
+            }
+            Some(asked) => Some(Focus::new(shown, &found(asked)?, &options)),
+            None => None,
+        };
         Ok(Request {
             snapshot: shown,
             options,
@@ -283,6 +288,21 @@ pub(crate) fn select(
     text: &str,
 ) -> Result<Selection, CliError> {
     select_with(snapshot, Known::default(), point, text)
+}
+
+/// What a point names for reports on what differs from a topology file.
+fn compared(
+    snapshot: &Snapshot,
+    shown: &Snapshot,
+    known: Known<'_>,
+    (point, text): &(Point, String),
+    options: &Options,
+) -> Result<Focus, CliError> {
+    let found = point.select_with(snapshot, known);
+    Focus::of_point(shown, point, found, options).map_err(|source| CliError::NotFound {
+        point: text.clone(),
+        source,
+    })
 }
 
 fn select_with(

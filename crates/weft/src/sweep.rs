@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use tonic::Streaming;
-use weft_api::time::ns;
+use weft_api::time::{ns, seconds};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::text::count;
 
@@ -232,8 +232,8 @@ pub(crate) fn as_json(sweep: &v1::Sweep) -> Value {
         "number": sweep.number,
         "reason": reason_name(sweep.reason()),
         "generation": sweep.generation,
-        "elapsed_ns": ns(sweep.elapsed),
-        "phase_ns": sweep.phase_elapsed.iter().map(|time| ns(Some(*time))).collect::<Vec<_>>(),
+        "seconds": seconds(sweep.elapsed),
+        "phase_seconds": sweep.phase_elapsed.iter().map(|time| seconds(Some(*time))).collect::<Vec<_>>(),
         "asked": sweep.asked,
         "sent": sweep.sent,
         "sets": sweep.sets,

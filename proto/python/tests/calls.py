@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from time import sleep
 
 import grpc
 
@@ -9,6 +10,7 @@ import weft
 from weft.v1.fabric_pb2 import EXPORT_FORMAT_IBNETDISCOVER, Link
 from weft.v1.operation_pb2 import OPERATION_KIND_DRAIN, OPERATION_KIND_UNDRAIN
 from weft.v1.operation_pb2 import OPERATION_STATE_DONE, OPERATION_STATE_FAILED
+from weft.v1.perf_group_pb2 import PerfGroup
 from weft.v1.port_pb2 import PORT_ACTION_DISABLE, PORT_ACTION_ENABLE
 from weft.v1.route_pb2 import DrainTarget
 from weft.v1.types_pb2 import LinkEnd, PortId
@@ -80,6 +82,33 @@ def changes(client: weft.Client) -> None:
     client.set_port(host, PORT_ACTION_ENABLE)
 
 
+def read_twice(client: weft.Client) -> list[PerfGroup]:
+    """The groups, once the counters have been read twice."""
+    for _ in range(300):
+        try:
+            return client.groups()
+        except weft.WeftError as error:
+            assert error.code == grpc.StatusCode.FAILED_PRECONDITION, error
+        sleep(0.1)
+    raise AssertionError("the counters are not read")
+
+
+def groups(client: weft.Client) -> None:
+    everyone, hosts, switches = read_twice(client)
+    assert [group.name for group in (everyone, hosts, switches)] == ["All", "HFIs", "SWs"]
+    # Hosts have their neighbours outside; a switch's port 0 has none.
+    assert (hosts.internal.ports, hosts.external.ports) == (0, 12)
+    assert (switches.internal.ports, switches.external.ports) == (5 + 2 * 6, 12)
+    assert client.groups("SWs")[0].built_in
+    ports = list(client.group_ports("SWs", "node:core1"))
+    assert [port.port.port.port for port in ports] == [0, 1, 2, 3]
+    assert all(port.port.node_name == "core1" and port.internal for port in ports)
+    assert len(list(client.group_ports("All"))) == 12 + 5 + 2 * 6 + 12
+    assert list(client.perf_config().groups) == ["All", "HFIs", "SWs"]
+    refused(grpc.StatusCode.NOT_FOUND, client.groups, "nobody")
+    refused(grpc.StatusCode.NOT_FOUND, lambda: list(client.group_ports("nobody")))
+
+
 def watches(client: weft.Client) -> None:
     events = client.watch()
     marker = next(events)
@@ -112,6 +141,7 @@ def main() -> None:
         raise AssertionError(address)
     with weft.connect() as client:
         reads(client)
+        groups(client)
         changes(client)
         watches(client)
     with weft.connect("http://127.0.0.1:1", timeout=2) as nobody:

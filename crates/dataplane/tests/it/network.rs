@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_dataplane::forward::Channel;
 use weft_dataplane::{Counter, Dropped, Network, PortIndex, PortTable, VlCounter};
-use weft_fabric::enums::{LinkWidth, PhysState, PortState};
+use weft_fabric::enums::{LinkSpeed, LinkWidth, PhysState, PortState};
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Lid, NodeId, PKey, PortNum, PortRef, Sl, Topology, Vl};
 
@@ -176,6 +176,36 @@ fn exchanged_cables_lead_to_each_others_port_and_keep_their_faults() {
     let state = network.state_changes();
     network.exchange_cables(a, far_a);
     assert_eq!(network.state_changes(), state);
+}
+
+#[test]
+fn a_slow_cable_gives_its_link_the_lower_speed_wherever_it_is_plugged_in() {
+    let mut network = network("one-switch:3,radix=8");
+    let (a, b) = (hosts(&network)[0], hosts(&network)[1]);
+    let [far_a, far_b] = [a, b].map(|at| network.peer(at).unwrap());
+    let speeds = |network: &Network, at| {
+        let info = network.port(at).info();
+        (info.link_speed_active, info.link_speed_supported)
+    };
+    let usual = (LinkSpeed::G25, LinkSpeed::G25);
+    let slow = (LinkSpeed::G12_5, LinkSpeed(3));
+    assert_eq!(speeds(&network, a), usual);
+    network.set_cable_slow(far_a, true);
+    assert_eq!([a, far_a].map(|at| speeds(&network, at)), [slow; 2]);
+    assert_eq!(network.counter(a, Counter::LinkDowned), 1);
+    // It is slow already.
+    network.set_cable_slow(a, true);
+    assert_eq!(network.counter(a, Counter::LinkDowned), 1);
+    // Registers that a node loses with its power do not make the cable faster.
+    let node = network.node_of(a);
+    network.power_off(node);
+    network.power_on(node);
+    assert_eq!(speeds(&network, a), slow);
+    network.exchange_cables(far_a, far_b);
+    let all = [a, far_b, b, far_a].map(|at| speeds(&network, at));
+    assert_eq!(all, [slow, slow, usual, usual]);
+    network.set_cable_slow(a, false);
+    assert_eq!([a, far_b].map(|at| speeds(&network, at)), [usual; 2]);
 }
 
 #[test]

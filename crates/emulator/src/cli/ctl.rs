@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{Write, stdout};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weft_emulator::control::Controller;
@@ -15,6 +16,10 @@ use weft_transport::Address;
 
 use super::fields::{ClaimedFields, CountedFields, MeasuredFields, guid};
 use super::nanoseconds;
+
+/// Speeds of a lane, Gb/s.
+const SLOW: &str = "12.5";
+const USUAL: &str = "25";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,6 +66,30 @@ enum Change {
         /// Only of what this port sends: the other direction keeps its lanes until the link next comes up
         #[arg(long)]
         one_way: bool,
+    },
+    /// Set the speed of the lanes of the cable at a port: 12.5 or 25 Gb/s
+    ///
+    /// The link trains again; ports at a slow cable support both speeds.
+    LinkSpeed {
+        /// Ports: edge1:3, node1:1, 'core*:*', 0x0011750102000001:3, or 5% of the links between switches
+        #[arg(value_name = "PORT")]
+        port: String,
+        /// Gb/s of a lane
+        #[arg(value_name = "SPEED", value_parser = PossibleValuesParser::new([SLOW, USUAL]))]
+        speed: String,
+    },
+    /// Let the link of a port go down and come up again several times
+    ///
+    /// It goes down at once and is up at the end. link-down, link-up and exchange-cables end it before.
+    Flap {
+        #[command(flatten)]
+        port: Port,
+        /// How often it goes down: 1 to 1000
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        times: u32,
+        /// Time from the first change to the last: 10s, up to 3600s
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanoseconds)]
+        over: u64,
     },
     /// Exchange the cables in two ports, as someone plugs them into each other's place
     ExchangeCables {
@@ -290,6 +319,8 @@ impl Change {
             Self::LinkDown(at) => ("cable cut", at.wanted()),
             Self::LinkUp(at) => ("cable repaired", at.wanted()),
             Self::LinkLanes { at, .. } => ("lanes set", at.wanted()),
+            Self::LinkSpeed { port: at, .. } => ("speed set", port(at, None)),
+            Self::Flap { port, .. } => ("goes down and up", port.wanted()),
             Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
             Self::LinkErrors(at) => ("errors reported", at.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
@@ -327,6 +358,17 @@ impl Change {
                     false => Control::LinkLanes { node, port, lanes },
                 }
             }
+            Self::LinkSpeed { speed, .. } => Control::LinkSlow {
+                node,
+                port,
+                slow: speed == SLOW,
+            },
+            Self::Flap { times, over, .. } => Control::Flap {
+                node,
+                port,
+                times: *times,
+                over_ns: *over,
+            },
             Self::CableErrors(at) => Control::CableErrors {
                 node,
                 port,

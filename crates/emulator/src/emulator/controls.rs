@@ -19,10 +19,12 @@ impl Emulator {
         match control {
             Control::LinkDown { node, port } => {
                 let at = self.cable(node, port)?;
+                self.end_flap(at);
                 self.network.cut_cable(at);
             }
             Control::LinkUp { node, port } => {
                 let at = self.cable(node, port)?;
+                self.end_flap(at);
                 self.network.mend_cable(at);
             }
             Control::LinkLanes { node, port, lanes } => {
@@ -35,8 +37,23 @@ impl Emulator {
                 let lanes = checked_lanes(lanes)?;
                 self.network.set_lanes_out(at, lanes);
             }
+            Control::LinkSlow { node, port, slow } => {
+                let at = self.cable(node, port)?;
+                self.network.set_cable_slow(at, slow);
+            }
+            Control::Flap {
+                node,
+                port,
+                times,
+                over_ns,
+            } => {
+                let at = self.cable(node, port)?;
+                self.flap(at, times, over_ns)?;
+            }
             Control::ExchangeCables { ports: [a, b] } => {
                 let (a, b) = (self.cable(a.0, a.1)?, self.cable(b.0, b.1)?);
+                self.end_flap(a);
+                self.end_flap(b);
                 self.network.exchange_cables(a, b);
             }
             Control::CableErrors { node, port, errors } => {
@@ -108,10 +125,15 @@ impl Emulator {
             Control::TrafficStart(job) => return self.start_traffic(job),
             Control::TrafficStop { name } => return self.stop_traffic(name),
         }
+        self.links_changed();
+        Ok(())
+    }
+
+    /// Links may have come up or gone down: switches tell, traffic takes other paths.
+    pub(super) fn links_changed(&mut self) {
         self.announce_changes();
         self.traffic_changed();
         self.circles_changed(None);
-        Ok(())
     }
 
     fn set_cable_errors(&mut self, at: PortIndex, errors: u32) -> Result<(), ControlError> {

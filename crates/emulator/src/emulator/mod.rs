@@ -2,9 +2,10 @@
 
 mod announce;
 mod controls;
+mod flap;
 mod traffic;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use weft_dataplane::circles::Circles;
@@ -26,6 +27,7 @@ use crate::queue::{Arrival, Event, Queue};
 use crate::stats::{Answered, Stats};
 use crate::trap::News;
 use announce::Announcement;
+use flap::Flap;
 pub use traffic::JOBS_MAX;
 
 /// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
@@ -107,6 +109,8 @@ pub struct Emulator {
     circles: Circles,
     /// None until the first job of traffic.
     traffic: Option<Box<traffic::Traffic>>,
+    /// Links that flap, by the port that was named.
+    flaps: BTreeMap<PortIndex, Flap>,
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -133,6 +137,7 @@ impl Emulator {
             changes: 0,
             circles: Circles::default(),
             traffic: None,
+            flaps: BTreeMap::new(),
             observer: None,
         })
     }
@@ -218,6 +223,7 @@ impl Emulator {
                 }
                 Event::Trap { node, news } => self.trap_due(node, news),
                 Event::Traffic => self.traffic_due(),
+                Event::Flap { at, number } => self.flap_due(at, number),
             }
         }
         self.now = self.now.max(now);

@@ -1,5 +1,7 @@
 //! Entries of the record of changes.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,6 +47,9 @@ pub struct Asked {
     pub digest: String,
     /// The request as JSON, without what may hold keys.
     pub request: Value,
+    /// Names that nodes of the request had then, by their GUIDs as `0x…`; none where it names none that was there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, String>,
     /// Why, as the author says.
     pub reason: String,
     /// Number of the fabric's snapshot before.

@@ -7,12 +7,14 @@
 //! be named; and a keyword that needs data which is not there is an
 //! error, where the vendor's tools find nothing.
 
+mod entries;
 mod glob;
 mod parse;
 mod select;
 mod shown;
 mod words;
 
+pub use entries::Entries;
 pub use glob::Glob;
 pub use parse::{KEYWORDS, MAX_POINT_LEN, PointError};
 pub use select::{Known, NotFound, Selection};

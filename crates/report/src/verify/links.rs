@@ -9,8 +9,8 @@ use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, PortRef, Snapshot, links_upward};
 
 use super::{
-    Checked, Comparison, FoundEnd, Skipped, differs, end_differences, problems_xml, write_guid,
-    write_problems,
+    Checked, Comparison, FoundEnd, Skipped, differs, end_differences, problems_xml, told,
+    write_guid, write_problems,
 };
 use crate::RULE;
 use crate::expectations::Expectations;
@@ -23,6 +23,9 @@ use crate::xml::{Xml, XmlWriter};
 
 /// What is said of an entry whose port has another link, or another entry.
 pub(crate) const DUPLICATE: &str = "Duplicate Port in input or incorrectly cabled";
+
+/// What stands before the only link of a file that a point names.
+const LEAD: &str = "Input Link: ";
 
 /// Links that differ.
 #[derive(Debug, Clone, Serialize)]
@@ -87,6 +90,7 @@ pub fn verifylinks(snapshot: &Snapshot, options: &Options, which: Which) -> Veri
         detail: options.detail,
     };
     if let Some(file) = file {
+        report.tell_focus(options, file);
         report.look_at_fabric(snapshot, options, file);
         report.look_at_file(snapshot, options, file);
     }
@@ -104,6 +108,31 @@ fn title(which: Which) -> &'static str {
 }
 
 impl VerifyLinksReport {
+    fn tell_focus(&mut self, options: &Options, file: &Expectations) {
+        let detail = options.detail;
+        let named = options.entries().into_iter().flat_map(|all| &all.links);
+        let entries: Vec<_> = named
+            .filter_map(|entry| file.file.links.get(*entry))
+            .collect();
+        // The lines of an only link stand under its words.
+        let indent = if entries.len() == 1 { LEAD.len() } else { 0 };
+        let told = entries.iter().map(|link| {
+            let entry = ExpectedLinkProblem::new(link);
+            let (mut lines, xml) = told(
+                |f| entry.write_ends(f, detail),
+                |to| entry.write_xml_as(to, "InputLink", detail),
+            );
+            for line in lines.iter_mut().skip(1) {
+                line.insert_str(0, &" ".repeat(indent));
+            }
+            let notes = fmt::from_fn(|f| entry.notes.write(f, 4)).to_string();
+            let notes = notes.lines().filter(|_| detail.lists());
+            lines.extend(notes.map(str::to_owned));
+            (lines, xml)
+        });
+        self.head.tell("Input Link", &told.collect::<Vec<_>>());
+    }
+
     fn look_at_fabric(&mut self, snapshot: &Snapshot, options: &Options, file: &Expectations) {
         for (from, to) in links_upward(&snapshot.topology) {
             self.compared.fabric.total += 1;
@@ -111,7 +140,10 @@ impl VerifyLinksReport {
             let Some(link) = link.filter(|link| self.which.has(link)) else {
                 continue;
             };
-            if !options.port(from) && !options.port(to) {
+            let entries = [from, to].map(|at| file.link_entry(at));
+            let mut entries = entries.into_iter().flatten();
+            let named = options.port(from) || options.port(to);
+            if !named && !entries.any(|entry| options.link_entry(entry)) {
                 continue;
             }
             self.compared.fabric.checked += 1;
@@ -140,7 +172,8 @@ impl VerifyLinksReport {
                 continue;
             }
             let mut places = ports.iter().flatten();
-            if options.is_focused() && !places.any(|at| options.port(*at)) {
+            let named = places.any(|at| options.port(*at));
+            if !named && !options.link_entry(entry) {
                 continue;
             }
             self.compared.input.checked += 1;
@@ -297,6 +330,21 @@ impl ExpectedLinkProblem {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail) -> fmt::Result {
+        self.write_ends(f, detail)?;
+        if detail.lists() {
+            self.notes.write(f, 4)?;
+        }
+        writeln!(f, "{}", self.problem)?;
+        match &self.instead {
+            Some(end) => {
+                writeln!(f, "     {end}")?;
+                end.write_notes(f, 4, Detail::COUNTS)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn write_ends(&self, f: &mut fmt::Formatter<'_>, detail: Detail) -> fmt::Result {
         for side in [0, 1] {
             self.write_end(f, side)?;
             let details = self.link.ends[side]
@@ -309,17 +357,7 @@ impl ExpectedLinkProblem {
                 writeln!(f, "    {DUPLICATE}")?;
             }
         }
-        if detail.lists() {
-            self.notes.write(f, 4)?;
-        }
-        writeln!(f, "{}", self.problem)?;
-        match &self.instead {
-            Some(end) => {
-                writeln!(f, "     {end}")?;
-                end.write_notes(f, 4, Detail::COUNTS)
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn write_end(&self, f: &mut fmt::Formatter<'_>, side: usize) -> fmt::Result {
@@ -352,8 +390,12 @@ impl ExpectedLinkProblem {
     }
 
     fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
+        self.write_xml_as(to, "Link", detail);
+    }
+
+    fn write_xml_as(&self, to: &mut XmlWriter, tag: &str, detail: Detail) {
         let link = &self.link;
-        to.within_as("Link", format_args!("id=\"{:#018x}\"", self.line), |to| {
+        to.within_as(tag, format_args!("id=\"{:#018x}\"", self.line), |to| {
             if let Some(rate) = &link.rate {
                 to.coded("Rate", rate, rate_code(rate));
             }
@@ -367,7 +409,9 @@ impl ExpectedLinkProblem {
             for side in [0, 1] {
                 self.write_end_xml(to, side, detail);
             }
-            to.text("Problem", &self.problem);
+            if !self.problem.is_empty() {
+                to.text("Problem", &self.problem);
+            }
             if let Some(end) = &self.instead {
                 end.xml(to);
             }

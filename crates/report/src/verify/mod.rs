@@ -234,6 +234,17 @@ fn end_differences(end: &ExpectedEnd, found: &FoundEnd<'_>) -> Vec<String> {
     all
 }
 
+/// What `Head::tell` takes of an entry: its lines and its XML.
+fn told(
+    text: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result,
+    xml: impl Fn(&mut XmlWriter),
+) -> (Vec<String>, String) {
+    let text = fmt::from_fn(text).to_string();
+    let mut to = XmlWriter::default();
+    xml(&mut to);
+    (text.lines().map(str::to_owned).collect(), to.into_text())
+}
+
 /// Writes a GUID of the file, or as many columns.
 fn write_guid(f: &mut fmt::Formatter<'_>, guid: Option<Guid>) -> fmt::Result {
     match guid {

@@ -8,7 +8,7 @@ use weft_fabric::expected::ExpectedNode;
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, Node, NodeId, Snapshot};
 
-use super::{Comparison, Skipped, differs, problems_xml, write_guid, write_problems};
+use super::{Comparison, Skipped, differs, problems_xml, told, write_guid, write_problems};
 use crate::brief::NODES;
 use crate::expectations::Expectations;
 use crate::focus::{Detail, Head, Options};
@@ -80,6 +80,7 @@ pub fn verifynodes(snapshot: &Snapshot, options: &Options, kind: NodeType) -> Ve
         detail: options.detail,
     };
     if let Some(file) = file {
+        report.tell_focus(options, file);
         report.look_at_fabric(snapshot, options, file);
         report.look_at_file(options, file);
     }
@@ -87,6 +88,19 @@ pub fn verifynodes(snapshot: &Snapshot, options: &Options, kind: NodeType) -> Ve
 }
 
 impl VerifyNodesReport {
+    fn tell_focus(&mut self, options: &Options, file: &Expectations) {
+        let named = options.entries().into_iter().flat_map(|all| &all.nodes);
+        let entries = named.filter_map(|entry| file.file.nodes.get(*entry));
+        let told = entries.map(|node| {
+            let entry = ExpectedNodeProblem::new(node, String::new());
+            told(
+                |f| entry.write_entry(f, node.node_type),
+                |to| entry.write_xml_as(to, "InputNode", node.node_type),
+            )
+        });
+        self.head.tell("Input Node", &told.collect::<Vec<_>>());
+    }
+
     fn look_at_fabric(&mut self, snapshot: &Snapshot, options: &Options, file: &Expectations) {
         let nodes = snapshot.topology.nodes();
         let mut nodes: Vec<_> = nodes
@@ -94,7 +108,11 @@ impl VerifyNodesReport {
             .collect();
         nodes.sort_by_key(|(_, node)| node.guid());
         self.compared.fabric.total = nodes.len();
-        for (id, node) in nodes.into_iter().filter(|(id, _)| options.node(*id)) {
+        let wanted = |id| {
+            let entry = file.node_entry(id);
+            options.node(id) || entry.is_some_and(|entry| options.node_entry(entry))
+        };
+        for (id, node) in nodes.into_iter().filter(|(id, _)| wanted(*id)) {
             self.compared.fabric.checked += 1;
             if let Some(problem) = NodeProblem::new(options, file, id, node) {
                 match file.node_entry(id) {
@@ -113,11 +131,8 @@ impl VerifyNodesReport {
                 continue;
             }
             self.compared.input.total += 1;
-            let wanted = match found {
-                Some(id) => options.node(*id),
-                None => !options.is_focused(),
-            };
-            if !wanted {
+            let named = found.is_some_and(|id| options.node(id));
+            if !named && !options.node_entry(entry) {
                 continue;
             }
             self.compared.input.checked += 1;
@@ -205,27 +220,38 @@ impl ExpectedNodeProblem {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, kind: NodeType) -> fmt::Result {
+        self.write_entry(f, kind)?;
+        writeln!(f, "{}", self.problem)
+    }
+
+    fn write_entry(&self, f: &mut fmt::Formatter<'_>, kind: NodeType) -> fmt::Result {
         write_guid(f, self.guid)?;
         write!(f, " {kind}")?;
         if let Some(name) = &self.name {
             write!(f, " {name}")?;
         }
         writeln!(f)?;
-        if let Some(details) = &self.node_details {
-            writeln!(f, "    NodeDetails: {details}")?;
+        match &self.node_details {
+            Some(details) => writeln!(f, "    NodeDetails: {details}"),
+            None => Ok(()),
         }
-        writeln!(f, "{}", self.problem)
     }
 
     fn write_xml(&self, to: &mut XmlWriter, kind: NodeType) {
-        to.within_as("Node", format_args!("id=\"{:#018x}\"", self.line), |to| {
+        self.write_xml_as(to, "Node", kind);
+    }
+
+    fn write_xml_as(&self, to: &mut XmlWriter, tag: &str, kind: NodeType) {
+        to.within_as(tag, format_args!("id=\"{:#018x}\"", self.line), |to| {
             if let Some(guid) = self.guid {
                 to.value("NodeGUID", guid);
             }
             to.node_type(kind);
             to.text_if("NodeDesc", self.name.as_deref());
             to.text_if("NodeDetails", self.node_details.as_deref());
-            to.text("Problem", &self.problem);
+            if !self.problem.is_empty() {
+                to.text("Problem", &self.problem);
+            }
         });
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 use weft_fabric::expected::{ExpectedEnd, ExpectedSm};
-use weft_fabric::{Guid, PortNum, Snapshot};
+use weft_fabric::{Guid, PortNum, SmRecord, Snapshot};
 
 use super::{
-    Comparison, FoundEnd, Skipped, end_differences, problems_xml, write_guid, write_problems,
+    Comparison, FoundEnd, Skipped, end_differences, problems_xml, told, write_guid, write_problems,
 };
 use crate::expectations::Expectations;
 use crate::focus::{Detail, Head, Options};
@@ -75,6 +75,7 @@ pub fn verifysms(snapshot: &Snapshot, options: &Options) -> VerifySmsReport {
         detail: options.detail,
     };
     if let Some(file) = file {
+        report.tell_focus(snapshot, options, file);
         report.look_at_fabric(snapshot, options, file);
         report.look_at_file(snapshot, options, file);
     }
@@ -82,11 +83,33 @@ pub fn verifysms(snapshot: &Snapshot, options: &Options) -> VerifySmsReport {
 }
 
 impl VerifySmsReport {
+    fn tell_focus(&mut self, snapshot: &Snapshot, options: &Options, file: &Expectations) {
+        let named = options.entries().into_iter().flat_map(|all| &all.sms);
+        let entries = named.filter_map(|entry| {
+            let found = file.sms.get(*entry).copied().flatten();
+            let port = found.and_then(|place| snapshot.sms.get(place));
+            let details = port.and_then(|sm| options.node_details(sm.port.node));
+            let sm = file.file.sms.get(*entry)?;
+            Some(ExpectedSmProblem::new(sm, details, ""))
+        });
+        let told = entries.map(|entry| {
+            told(
+                |f| entry.write_entry(f),
+                |to| entry.write_xml_as(to, "InputSM"),
+            )
+        });
+        self.head.tell("Input SM", &told.collect::<Vec<_>>());
+    }
+
     fn look_at_fabric(&mut self, snapshot: &Snapshot, options: &Options, file: &Expectations) {
         let mut sms: Vec<_> = snapshot.sms.iter().enumerate().collect();
         sms.sort_by_key(|(_, sm)| sm.port_guid);
         self.compared.fabric.total = sms.len();
-        for (place, sm) in sms.into_iter().filter(|(_, sm)| options.port(sm.port)) {
+        let wanted = |(place, sm): &(usize, &SmRecord)| {
+            let entry = file.sm_entry(*place);
+            options.port(sm.port) || entry.is_some_and(|entry| options.sm_entry(entry))
+        };
+        for (place, sm) in sms.into_iter().filter(wanted) {
             self.compared.fabric.checked += 1;
             let Some(entry) = SmEntry::new(snapshot, options, place, sm) else {
                 continue;
@@ -120,11 +143,8 @@ impl VerifySmsReport {
             let port = found
                 .and_then(|place| snapshot.sms.get(place))
                 .map(|sm| sm.port);
-            let wanted = match port {
-                Some(port) => options.port(port),
-                None => !options.is_focused(),
-            };
-            if !wanted {
+            let named = port.is_some_and(|port| options.port(port));
+            if !named && !options.sm_entry(entry) {
                 continue;
             }
             self.compared.input.checked += 1;
@@ -139,15 +159,9 @@ impl VerifySmsReport {
                 }
                 Some(_) => continue,
             };
-            self.compared.expected.push(ExpectedSmProblem {
-                guid: sm.end.guid,
-                name: sm.end.name.clone(),
-                line: sm.line,
-                problem,
-                end: sm.end.clone(),
-                node_details: port.and_then(|port| options.node_details(port.node)),
-                sm_details: sm.details.clone(),
-            });
+            let details = port.and_then(|port| options.node_details(port.node));
+            let problem = ExpectedSmProblem::new(sm, details, problem);
+            self.compared.expected.push(problem);
         }
     }
 }
@@ -195,7 +209,24 @@ impl SmProblem {
 }
 
 impl ExpectedSmProblem {
+    fn new(sm: &ExpectedSm, node_details: Option<String>, problem: &'static str) -> Self {
+        Self {
+            guid: sm.end.guid,
+            name: sm.end.name.clone(),
+            line: sm.line,
+            problem,
+            end: sm.end.clone(),
+            node_details,
+            sm_details: sm.details.clone(),
+        }
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_entry(f)?;
+        writeln!(f, "{}", self.problem)
+    }
+
+    fn write_entry(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = &self.end;
         write_guid(f, end.guid)?;
         match end.port {
@@ -217,15 +248,19 @@ impl ExpectedSmProblem {
         if let Some(details) = &self.node_details {
             writeln!(f, "    NodeDetails: {details}")?;
         }
-        if let Some(details) = &self.sm_details {
-            writeln!(f, "    SMDetails: {details}")?;
+        match &self.sm_details {
+            Some(details) => writeln!(f, "    SMDetails: {details}"),
+            None => Ok(()),
         }
-        writeln!(f, "{}", self.problem)
     }
 
     fn write_xml(&self, to: &mut XmlWriter) {
+        self.write_xml_as(to, "SM");
+    }
+
+    fn write_xml_as(&self, to: &mut XmlWriter, tag: &str) {
         let end = &self.end;
-        to.within_as("SM", format_args!("id=\"{:#018x}\"", self.line), |to| {
+        to.within_as(tag, format_args!("id=\"{:#018x}\"", self.line), |to| {
             if let Some(guid) = end.guid {
                 to.value("NodeGUID", guid);
             }
@@ -241,7 +276,9 @@ impl ExpectedSmProblem {
             if let Some(guid) = end.port_guid {
                 to.value("PortGUID", guid);
             }
-            to.text("Problem", self.problem);
+            if !self.problem.is_empty() {
+                to.text("Problem", self.problem);
+            }
         });
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weft_fabric::Snapshot;
 use weft_fabric::import::{import_expected, import_fabric};
-use weft_report::point::Known;
+use weft_report::point::{Known, NotFound};
 use weft_report::{
     Detail, Expectations, Focus, Kind, Options, Point, Request, Sample, Selection, document,
     without_names, xml_without_names,
@@ -118,13 +118,19 @@ impl Judged {
     }
 
     fn select(&self, text: &str) -> Selection {
+        let (_, found) = self.found(text);
+        found.unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// A point, and what it names in the fabric.
+    fn found(&self, text: &str) -> (Point, Result<Selection, NotFound>) {
         let point = Point::parse(text, &|_| unreachable!()).unwrap();
         let known = Known {
             expected: self.expected.as_ref().map(|(_, expected)| &**expected),
             counts: self.snapshot.counts.as_deref(),
         };
         let found = point.select_with(&self.snapshot, known);
-        found.unwrap_or_else(|error| panic!("{text}: {error}"))
+        (point, found)
     }
 
     pub(crate) fn ours(
@@ -148,7 +154,13 @@ impl Judged {
         let nameless = points.contains(&"-N");
         let nameless = nameless.then(|| without_names(&self.snapshot));
         let shown = nameless.as_ref().unwrap_or(&self.snapshot);
-        options.focus = point("-F").map(|found| Focus::new(shown, &found, &options));
+        options.focus = match points.iter().position(|text| *text == "-F") {
+            Some(at) if name.starts_with("verify") => {
+                let (point, found) = self.found(points[at + 1]);
+                Some(Focus::of_point(shown, &point, found, &options).unwrap())
+            }
+            _ => point("-F").map(|found| Focus::new(shown, &found, &options)),
+        };
         let request = Request {
             snapshot: shown,
             options,
@@ -461,6 +473,17 @@ const VERIFY: [&str; 8] = [
     "verifysws",
 ];
 
+const PORTS_1: &str = "nodepat:*:port:1";
+/// Parts of the fabric that they are limited to.
+const VERIFIED: [&[&str]; 6] = [
+    &[],
+    &["-F", "nodetype:FI"],
+    &["-F", "node:edge1"],
+    &["-F", PORTS_1],
+    &["-Q", "-F", "nodepat:core*"],
+    &["-F", "lid:1"],
+];
+
 /// Topology files that differ from the committed fabric: one of its own, with details, and with nodes,
 /// links and subnet managers that are missing, twice there, changed or connected otherwise.
 pub(crate) fn topologies() -> Vec<String> {
@@ -535,13 +558,49 @@ fn differences_from_a_topology_file() {
     for topology in topologies() {
         let judged = Judged::new(&committed(), &[0, 1, 2, 3]).expecting(&topology);
         for name in VERIFY {
-            if judged.judge(name, &[]).is_none() {
-                return;
+            for points in VERIFIED {
+                // opareport forgets the ports of the fabric where one of several managers of a file is left.
+                let forgets = name == "verifysms" && points.contains(&PORTS_1);
+                if forgets && topology.contains("</SM><SM>") {
+                    continue;
+                }
+                if judged.judge(name, points).is_none() {
+                    return;
+                }
             }
         }
     }
     let judged = Judged::new(&committed(), &[0, 2]);
     VERIFY.iter().all(|name| judged.judge(name, &[]).is_some());
+}
+
+#[test]
+fn a_point_may_name_what_only_the_file_has() {
+    // The second core switch is called otherwise there; a link is there twice, and one leads to a node that is not.
+    for (file, points, names) in [
+        (2, ["-F", "node:core9"], ["verifysws", "verifylinks"]),
+        (2, ["-F", "nodepat:core9"], ["verifysws", "verifyislinks"]),
+        (9, ["-F", "node:node9"], ["verifylinks", "verifyfilinks"]),
+        (
+            9,
+            ["-F", "node:node9:port:1"],
+            ["verifylinks", "verifyfilinks"],
+        ),
+        (
+            9,
+            ["-F", "nodeguid:0x0011750101000077"],
+            ["verifylinks", "verifyextlinks"],
+        ),
+        (4, ["-F", "rate:50g"], ["verifylinks", "verifyislinks"]),
+        (0, ["-F", "labelpat:S1*"], ["verifylinks", "verifyfilinks"]),
+    ] {
+        let judged = Judged::new(&committed(), &[0, 1, 2, 3]).expecting(&topologies()[file]);
+        for name in names {
+            if judged.judge(name, &points).is_none() {
+                return;
+            }
+        }
+    }
 }
 
 #[test]

@@ -132,6 +132,14 @@ pub(crate) struct Report {
     pub(crate) snapshot: Option<PathBuf>,
 }
 
+impl Report {
+    /// Whether a report compares with the topology file.
+    pub(crate) fn compares(&self) -> bool {
+        let mut names = self.names.iter().chain(&self.output);
+        names.any(|name| name.starts_with("verify"))
+    }
+}
+
 /// The report that is a file of the whole fabric.
 pub(crate) const SNAPSHOT: &str = "snapshot";
 

@@ -37,6 +37,8 @@ pub(crate) enum ScreenName {
     Histogram,
     /// The last reading itself.
     Image,
+    /// Settings of the performance manager.
+    Settings,
 }
 
 /// Sort order; of a link the direction with the higher value counts.

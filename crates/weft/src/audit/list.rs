@@ -1,5 +1,6 @@
 //! Changes as lines and as JSON.
 
+use std::collections::HashMap;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -77,7 +78,9 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
         local(time),
         one_line(&who)
     );
-    let request = request(&record.request);
+    let nodes = record.nodes.iter();
+    let names: Names<'_> = nodes.map(|node| (node.guid, node.name.as_str())).collect();
+    let request = request(&record.request, &names);
     for (name, text) in [
         ("request", request.as_str()),
         ("reason", &record.reason),
@@ -93,35 +96,57 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
     lines
 }
 
+/// Names of nodes by their GUIDs.
+type Names<'a> = HashMap<u64, &'a str>;
+
 /// The fields of a request as a person writes them, without author and reason, which are told beside them.
-fn request(json: &str) -> String {
+fn request(json: &str, names: &Names<'_>) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(json) else {
         return String::new();
     };
     let mut told = Vec::new();
     for (name, value) in &fields {
         if !["author", "reason", "label"].contains(&name.as_str()) {
-            told.push(format!("{name} {}", plain(value)));
+            told.push(format!("{name} {}", plain(value, names)));
         }
     }
     told.join(", ")
 }
 
-fn plain(value: &Value) -> String {
+/// The port of a message that is one, `edge1:3`, where its node's name is known.
+fn port(fields: &serde_json::Map<String, Value>, names: &Names<'_>) -> Option<String> {
+    let guid = fields.get("node_guid")?.as_str()?.parse::<u64>().ok()?;
+    // protobuf leaves out a 0.
+    let port = fields.get("port").map_or(Some(0), Value::as_u64)?;
+    let others = fields
+        .keys()
+        .any(|name| !["node_guid", "port"].contains(&name.as_str()));
+    let name = names.get(&guid).filter(|_| !others)?;
+    Some(format!("{name}:{port}"))
+}
+
+fn plain(value: &Value, names: &Names<'_>) -> String {
     match value {
         Value::String(text) => match text.parse::<u64>() {
             // A GUID: protobuf writes numbers of 64 bits as texts.
-            Ok(number) if number > u64::from(u32::MAX) => format!("{number:#018x}"),
+            Ok(number) if number > u64::from(u32::MAX) => match names.get(&number) {
+                Some(name) => (*name).to_owned(),
+                None => format!("{number:#018x}"),
+            },
             _ => text.clone(),
         },
         Value::Object(fields) => {
+            if let Some(port) = port(fields, names) {
+                return port;
+            }
             let fields = fields
                 .iter()
-                .map(|(name, value)| format!("{name} {}", plain(value)));
+                .map(|(name, value)| format!("{name} {}", plain(value, names)));
             format!("({})", fields.collect::<Vec<_>>().join(", "))
         }
         Value::Array(values) => {
-            let values: Vec<String> = values.iter().map(plain).collect();
+            let values = values.iter().map(|value| plain(value, names));
+            let values: Vec<String> = values.collect();
             values.join("; ")
         }
         other => other.to_string(),
@@ -138,6 +163,7 @@ fn as_json(record: &v1::ListAuditRecordsResponse) -> Value {
         "method": record.method,
         "digest": record.digest,
         "request": serde_json::from_str::<Value>(&record.request).unwrap_or_default(),
+        "nodes": record.nodes.iter().map(node_json).collect::<Vec<_>>(),
         "reason": record.reason,
         "plan": record.plan_id,
         "generation_before": record.generation_before,
@@ -147,6 +173,10 @@ fn as_json(record: &v1::ListAuditRecordsResponse) -> Value {
         "message": record.message,
         "hash": record.hash,
     })
+}
+
+fn node_json(node: &v1::AuditNode) -> Value {
+    json!({ "guid": format!("{:#018x}", node.guid), "name": node.name })
 }
 
 #[cfg(test)]
@@ -177,6 +207,33 @@ mod tests {
                     "0x0111010101010000",
                     &format!("{:#018x}", 76_843_390_398_857_216_u64)
                 )
+        );
+    }
+
+    #[test]
+    fn nodes_are_told_by_the_names_that_they_had() {
+        let named = |guid, name: &str| v1::AuditNode {
+            guid,
+            name: name.to_owned(),
+        };
+        let (edge, core) = (0x0011_7501_0200_0001_u64, 0x0011_7501_0200_0002_u64);
+        let mut record = v1::ListAuditRecordsResponse {
+            request: format!(
+                r#"{{"ports":[{{"node_guid":"{edge}","port":3}},{{"node_guid":"{core}"}}],"drain":{{"switch_guid":"{core}"}}}}"#
+            ),
+            nodes: vec![named(edge, "edge1"), named(core, "core\u{1b}[31m1")],
+            ..v1::ListAuditRecordsResponse::default()
+        };
+        let told = lines(&record);
+        let expected =
+            "request: drain (switch_guid core\\x1b[31m1), ports edge1:3; core\\x1b[31m1:0\n";
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(as_json(&record)["nodes"][0]["guid"], "0x0011750102000001");
+        record.nodes.clear();
+        let told = lines(&record);
+        assert!(
+            told.contains("(node_guid 0x0011750102000001, port 3)"),
+            "{told}"
         );
     }
 }

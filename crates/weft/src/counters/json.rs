@@ -57,7 +57,8 @@ pub(crate) fn port(port: &v1::PortCounters) -> Value {
     value
 }
 
-fn end(end: Option<&v1::LinkEnd>) -> Value {
+/// An end of a link; null where there is none.
+pub(crate) fn end(end: Option<&v1::LinkEnd>) -> Value {
     let Some(end) = end else { return Value::Null };
     let port = end.port.unwrap_or_default();
     json!({

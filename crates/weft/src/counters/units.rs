@@ -27,7 +27,12 @@ pub(crate) fn amount(value: f64) -> String {
 
 /// Flits as bytes: `1.25 GB`.
 pub(crate) fn bytes(flits: f64) -> String {
-    let text = amount(flits * FLIT);
+    bytes_of(flits * FLIT)
+}
+
+/// Bytes with a prefix: `1.25 GB`.
+pub(crate) fn bytes_of(bytes: f64) -> String {
+    let text = amount(bytes);
     match text.contains(' ') {
         true => text + "B",
         false => text + " B",

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use weft_api::v1;
 
+use super::group::Members;
 use super::order::Order;
 use crate::sparkline::bar;
 
@@ -28,6 +29,10 @@ pub(super) struct Data {
     pub(super) links: Vec<v1::Port>,
     /// The fabric and its manager.
     pub(super) fabric: Option<v1::GetFabricResponse>,
+    /// The groups of the configuration.
+    pub(super) groups: Vec<Members>,
+    /// The performance manager's settings.
+    pub(super) settings: Option<v1::GetPerfConfigResponse>,
 }
 
 /// The utilisation of ports in the readings that this client has seen.

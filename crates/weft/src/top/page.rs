@@ -90,6 +90,11 @@ pub(super) fn node_name(end: &v1::LinkEnd) -> String {
     }
 }
 
+/// A group's name of at most so many characters, escaped for terminals.
+pub(super) fn shown_name(group: &Group, width: usize) -> String {
+    cut(&one_line(group.name()), width)
+}
+
 /// At most so many characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     match text.chars().count() {

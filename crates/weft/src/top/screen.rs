@@ -26,7 +26,7 @@ const KEYS_AHEAD: usize = 64;
 /// Most lines of an error.
 const TROUBLE_LINES: usize = 4;
 /// Keys, the most important first.
-const KEYS: [&str; 4] = ["q quit", "? keys", "1-6 screens", "/ filter"];
+const KEYS: [&str; 4] = ["q quit", "? keys", "1-7 screens", "/ filter"];
 
 /// Shows screens until the user quits or a signal ends the program; the terminal is then as before.
 pub(super) async fn run(source: Source, mut state: State, colors: bool) -> Result<(), CliError> {

@@ -4,12 +4,14 @@ use tonic::Code;
 use weft_api::v1;
 
 use super::LINKS_ON_SCREEN;
-use super::data::{Data, Key};
+use super::data::{Data, Key, key};
+use super::group::{Group, Members};
 use super::order::Order;
 use super::state::{Screen, State};
 use crate::args::ScreenName;
 use crate::connect::{Effort, Session};
 use crate::error::CliError;
+use crate::pm;
 
 /// Ports of an answer; with virtual fabrics the daemon gives no more than 200.
 const PAGE: u32 = 1_000;
@@ -28,6 +30,10 @@ pub(super) struct Want {
     pair: Option<[u64; 2]>,
     /// Also the fabric's manager.
     manager: bool,
+    /// Also the groups of the configuration.
+    groups: bool,
+    /// Also the performance manager's settings.
+    settings: bool,
 }
 
 impl Want {
@@ -50,6 +56,13 @@ impl Want {
                 _ => None,
             },
             manager: *screen == Screen::Named(ScreenName::Image),
+            groups: matches!(
+                screen,
+                Screen::Named(ScreenName::Summary)
+                    | Screen::Group(Group::Configured(_))
+                    | Screen::Ports(Group::Configured(_))
+            ),
+            settings: *screen == Screen::Named(ScreenName::Settings),
         }
     }
 }
@@ -117,6 +130,12 @@ impl Source {
             let fabric = service.get_fabric(v1::GetFabricRequest::default());
             data.fabric = Some(self.session.answer(Effort::Look, fabric).await?);
         }
+        if want.groups {
+            data.groups = self.groups().await?;
+        }
+        if want.settings {
+            data.settings = Some(pm::settings(&self.session).await?);
+        }
         Ok(data)
     }
 
@@ -136,6 +155,22 @@ impl Source {
                 Ok(listed.ports)
             }
         }
+    }
+
+    /// The groups of the configuration with their ports.
+    async fn groups(&self) -> Result<Vec<Members>, CliError> {
+        let mut groups = Vec::new();
+        for group in pm::groups(&self.session, &[]).await?.groups {
+            if group.built_in {
+                continue;
+            }
+            let name = group.name;
+            let ports = pm::ports(&self.session, &name, "", &["port.port"]).await?;
+            let ports = ports.ports.iter().map(|port| key(port.port.as_ref()));
+            let ports = ports.collect();
+            groups.push(Members { name, ports });
+        }
+        Ok(groups)
     }
 
     async fn ports(&self, fabrics: bool) -> Result<Vec<v1::PortCounters>, CliError> {

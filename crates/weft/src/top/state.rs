@@ -194,7 +194,7 @@ impl State {
                 self.order = order::ALL[at.map_or(0, |at| (at + 1) % order::ALL.len())];
                 return Step::Read;
             }
-            '1'..='6' => {
+            '1'..='7' => {
                 let names = screens::NAMES;
                 self.places.clear();
                 let name = names[key as usize - '1' as usize];

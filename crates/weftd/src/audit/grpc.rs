@@ -6,13 +6,15 @@ use axum::http::Extensions;
 use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tonic::Status;
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 use weft_api::{ChangingCall, Said};
 use weft_history::audit::{Asked, Hash, LINE_MAX};
 
-use super::Audit;
 use super::answer::Recorded;
+use super::{Audit, Outcome};
 
 /// Longest request, bytes: no service takes a longer one.
 const REQUEST_MAX: usize = 2 * weft_config::MAX_BYTES + 1024;
@@ -32,14 +34,74 @@ pub(crate) async fn record_call(
         return next.run(request).await;
     };
     let (parts, body) = request.into_parts();
+    let peer = peer(&parts.extensions);
+    let awaited = Awaited::new(&audit, &path, &peer);
     let Ok(body) = to_bytes(body, REQUEST_MAX).await else {
-        let why = format!("the request is cut off, or longer than {REQUEST_MAX} bytes");
-        return Status::resource_exhausted(why).into_http();
+        return awaited.refuse().await;
     };
-    let asked = asked(&call, &path, &body, peer(&parts.extensions));
+    awaited.came();
+    let asked = asked(&call, &path, &body, peer);
     let open = audit.asked(asked).await;
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     Recorded::answer(answer, open, call).await
+}
+
+/// A call whose request has not come whole yet. Dropped so, its client has gone, which is recorded.
+struct Awaited {
+    audit: Audit,
+    /// What is known of it: no author, reason or digest. None where the rest has come, or is refused.
+    asked: Option<Asked>,
+}
+
+impl Awaited {
+    fn new(audit: &Audit, path: &str, peer: &str) -> Self {
+        let asked = Asked {
+            way: "grpc".to_owned(),
+            peer: peer.to_owned(),
+            method: method(path),
+            ..Asked::default()
+        };
+        Self {
+            audit: audit.clone(),
+            asked: Some(asked),
+        }
+    }
+
+    /// The request is there.
+    fn came(mut self) {
+        self.asked = None;
+    }
+
+    /// It will not come whole: refuses the call, and records that.
+    async fn refuse(mut self) -> Response {
+        let why = format!("the request is cut off, or longer than {REQUEST_MAX} bytes");
+        let outcome = Outcome::refused("resource_exhausted", why.clone());
+        if let Some(recorded) = self.record(outcome) {
+            // A panic of the task is told by its hook.
+            let _ = recorded.await;
+        }
+        Status::resource_exhausted(why).into_http()
+    }
+
+    /// Records it with its outcome, also where nobody waits for that: a client that has gone takes its call with it.
+    fn record(&mut self, outcome: Outcome) -> Option<JoinHandle<()>> {
+        let (asked, audit) = (self.asked.take()?, self.audit.clone());
+        // At the end of the daemon there is no runtime; then nothing has been asked for.
+        let runtime = Handle::try_current().ok()?;
+        Some(runtime.spawn(async move { audit.asked(asked).await.ended(outcome).await }))
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        let why = "the client went away before its request had come".to_owned();
+        self.record(Outcome::refused("cancelled", why));
+    }
+}
+
+/// Name of a call, such as `weft.v1.PortService/SetPortState`.
+fn method(path: &str) -> String {
+    path.trim_start_matches('/').to_owned()
 }
 
 fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
@@ -62,11 +124,11 @@ fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
         way: "grpc".to_owned(),
         author,
         peer,
-        method: path.trim_start_matches('/').to_owned(),
+        method: method(path),
         digest: digest(message.unwrap_or(body)),
         request: json,
         reason,
-        generation: 0,
+        ..Asked::default()
     }
 }
 

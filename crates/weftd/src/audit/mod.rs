@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `grpc` | records calls of the API |
 //! | `answer` | an answer whose end is recorded before the client has it |
+//! | `nodes` | names of the nodes in a request |
 //!
 //! `opafmcmd` and SIGHUP record by themselves. Where the record cannot be written, changes are made all the same, and the
 //! log has what the record lacks: who repairs a fabric must not have to free a disk first.
 
 mod answer;
 mod grpc;
+mod nodes;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -99,7 +101,9 @@ impl Audit {
 
     /// Records a request; when that returns, it is on the disk.
     pub(crate) async fn asked(&self, mut asked: Asked) -> OpenRequest {
-        asked.generation = self.hub.snapshot().generation;
+        let snapshot = self.hub.snapshot();
+        asked.generation = snapshot.generation;
+        asked.nodes = nodes::named(&asked.request, &snapshot.topology);
         let entry = self.append(Body::Asked(asked.clone())).await;
         OpenRequest {
             audit: self.clone(),

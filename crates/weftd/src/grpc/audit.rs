@@ -123,6 +123,7 @@ impl Filter {
                 .iter()
                 .any(|text| has(text))
             || has(&asked.request.to_string())
+            || asked.nodes.values().any(|name| has(name))
             || ended.is_some_and(|ended| has(&ended.message))
     }
 }
@@ -154,7 +155,15 @@ fn message(record: Record) -> v1::ListAuditRecordsResponse {
         result: ended.result,
         message: ended.message,
         hash: hash.to_string(),
+        nodes: asked.nodes.into_iter().filter_map(node).collect(),
     }
+}
+
+/// A node of a request by its GUID as `0x…`.
+fn node((guid, name): (String, String)) -> Option<v1::AuditNode> {
+    let digits = guid.strip_prefix("0x")?;
+    let guid = u64::from_str_radix(digits, 16).ok()?;
+    Some(v1::AuditNode { guid, name })
 }
 
 fn verdict_message(verdict: Verdict, directory: String) -> v1::VerifyAuditResponse {

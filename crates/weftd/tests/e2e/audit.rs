@@ -1,8 +1,14 @@
 //! The record of changes: `weft audit`, over a crash of the daemon, and with a line that somebody changed.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
+use weft_api::client::Client;
+use weft_api::v1;
+use weft_api::v1::plan_routes_request::Change;
 
 use crate::emulator::Emulator;
 use crate::harness::{Daemon, Start, stock_config, text, wait_for};
@@ -65,6 +71,15 @@ fn every_change_is_recorded_with_who_why_and_what_came_of_it() {
         "{}",
         all[1]
     );
+    // The port by the name of its node, besides its GUID.
+    let node = &disabled["nodes"][0];
+    let port = &disabled["request"]["port"];
+    let guid: u64 = port["node_guid"].as_str().unwrap().parse().unwrap();
+    assert_eq!(node["guid"], format!("{guid:#018x}"), "{disabled}");
+    let name = node["name"].as_str().unwrap();
+    let told = format!(", port {name}:{}\n", port["port"]);
+    let shown = daemon.weft_ok(&["audit", "list", "--text", &name.to_uppercase()]);
+    assert!(shown.contains(&told), "{told}: {shown}");
     // Chosen by text, by outcome and by author.
     assert_eq!(changes(&daemon, &["--text", "TICKET 7"]).len(), 1);
     assert_eq!(methods(&changes(&daemon, &["--refused"])), [expected[1]]);
@@ -135,4 +150,64 @@ fn a_line_that_was_changed_is_found() {
         told.contains("line 2: the hash of entry 1 does not follow"),
         "{told}"
     );
+}
+
+/// A call of HTTP/2 whose request ends in the middle, from a client that then goes away.
+fn cut_off(daemon: &Daemon, path: &str) {
+    let address = daemon.api.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).unwrap();
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    let fields = [
+        // POST over http, from the table of HPACK; then the path and the authority.
+        vec![0x83, 0x86, 0x04],
+        text(path),
+        vec![0x01],
+        text(address),
+        vec![0x0f, 0x10],
+        text("application/grpc"),
+        vec![0x00],
+        text("te"),
+        text("trailers"),
+    ];
+    let frame = |kind, flags, stream, body: &[u8]| {
+        let head = [0, 0, body.len() as u8, kind, flags, 0, 0, 0, stream];
+        [&head[..], body].concat()
+    };
+    let message = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
+        frame(4, 0, 0, &[]),
+        frame(1, 4, 1, &fields.concat()),
+        // A message of nine bytes, of which one comes.
+        frame(0, 0, 1, &[0, 0, 0, 0, 9, 8]),
+    ];
+    stream.write_all(&message.concat()).unwrap();
+    // The daemon begins to read it.
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+fn requests_that_do_not_come_whole_are_recorded() {
+    let daemon = Daemon::up(TREE);
+    cut_off(&daemon, "/weft.v1.SweepService/StartSweep");
+    let all = wait_for(|| Some(changes(&daemon, &["--refused"])).filter(|all| !all.is_empty()));
+    assert_eq!(all[0]["method"], "weft.v1.SweepService/StartSweep");
+    assert_eq!(all[0]["digest"], "", "{}", all[0]);
+    assert_eq!(all[0]["peer"], "127.0.0.1");
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let long = "x".repeat(2 * weft_config::MAX_BYTES + 4_096);
+    let request = v1::PlanRoutesRequest {
+        change: Some(Change::Config(long)),
+        ..v1::PlanRoutesRequest::default()
+    };
+    runtime.block_on(async {
+        let client = Client::connect(&daemon.api, None).await.unwrap();
+        let planned = client.routes().plan_routes(request).await;
+        planned.unwrap_err()
+    });
+    let all = wait_for(|| Some(changes(&daemon, &[])).filter(|all| all.len() == 2));
+    assert_eq!(methods(&all)[1], ("PlanRoutes", "resource_exhausted"));
+    let said = all[1]["message"].as_str().unwrap();
+    assert!(said.contains("longer than"), "{said}");
+    assert_eq!(all[1]["digest"], "");
 }

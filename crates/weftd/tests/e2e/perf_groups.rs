@@ -1,27 +1,31 @@
 //! Groups of ports of the performance manager, and its settings.
 
+use serde_json::Value;
 use tonic::Code;
 use tonic_types::StatusExt;
 use weft_api::client::Client;
 use weft_api::time::{ns, unix_s};
 use weft_api::{FieldMask, v1};
 
-use crate::harness::{Daemon, PATIENCE, READ_OFTEN, Start, configure};
+use crate::harness::{Daemon, PATIENCE, READ_OFTEN, Start, configure, wait_for};
 
 /// Four edge switches with four hosts each under four cores.
 const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
-/// The second edge switch is a device group, and that a group of ports.
-const EDGE: &str = "
+/// A change of the configuration: the second edge switch is a device group, and that a group of ports.
+pub(crate) const SECOND: (&str, &str) = (
+    "\n    </DeviceGroups>",
+    "
       <DeviceGroup><Name>edge2</Name><NodeGUID>0x0011750102000002</NodeGUID></DeviceGroup>
     </DeviceGroups>
     <PmPortGroups>
       <PmPortGroup><Name>Second</Name><Enable>1</Enable><Monitor>edge2</Monitor></PmPortGroup>
-    </PmPortGroups>";
+    </PmPortGroups>",
+);
 
 /// A daemon with that group.
 fn daemon() -> Daemon {
     let start = Start::new(TREE);
-    let changes = [READ_OFTEN[0], ("\n    </DeviceGroups>", EDGE)];
+    let changes = [READ_OFTEN[0], SECOND];
     configure(&start.dir.path().join("opafm.xml"), &changes);
     start.up()
 }
@@ -221,4 +225,76 @@ async fn settings_are_those_of_the_configuration() {
     let settings = settings.unwrap().into_inner();
     assert_eq!(ns(settings.interval), 7_000_000_000);
     assert_eq!(settings.groups.len(), 3);
+}
+
+#[test]
+fn the_command_prints_groups_their_ports_and_the_settings() {
+    let daemon = daemon();
+    daemon.weft_ok(&["emulator", "traffic", "start", "all", "uniform"]);
+    let listed = wait_for(|| {
+        let listed = daemon.weft(&["pm", "groups", "--json"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).ok()?;
+        let sent = &listed["groups"][0]["internal"]["sent"]["total_mbytes_per_second"];
+        (sent.as_u64()? > 0).then_some(listed)
+    });
+    let group = &listed["groups"][3];
+    assert_eq!(group["name"], "Second", "{listed}");
+    assert_eq!(group["external"]["ports"], 8, "{group}");
+    assert_eq!(group["internal"]["received"], Value::Null, "{group}");
+
+    let text = daemon.weft_ok(&["pm", "groups"]);
+    let cells = |line: &str| {
+        let words = line.split("  ").map(str::trim);
+        let words = words.filter(|word| !word.is_empty()).map(str::to_owned);
+        words.collect::<Vec<_>>()
+    };
+    let row = |start: [&str; 2]| {
+        let rows = text.lines().map(cells);
+        let mut found = rows.filter(|row| row.len() > 2 && row[..2] == start);
+        found.next().unwrap_or_else(|| panic!("{start:?}: {text}"))
+    };
+    // What hosts send is what switches receive.
+    assert_eq!(row(["HFIs", "out"])[2..], row(["SWs", "in"])[2..], "{text}");
+    assert_eq!(row(["Second", "out"])[2], "8", "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80));
+    let text = daemon.weft_ok(&["pm", "groups", "Second"]);
+    for fact in ["Links: 100 Gb/s", "USED %", "THRESHOLD", "no answer: 0"] {
+        assert!(text.contains(fact), "{fact}: {text}");
+    }
+    let refused = daemon.weft_fails(1, &["pm", "groups", "second"]);
+    assert!(refused.contains("All, HFIs, SWs, Second"), "{refused}");
+
+    let asked = ["pm", "ports", "Second", "--sort", "utilization", "--json"];
+    let ports: Value = serde_json::from_str(&daemon.weft_ok(&asked)).unwrap();
+    let used = |port: &Value| port["utilization_percent"].as_f64().unwrap();
+    let used: Vec<f64> = ports["ports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(used)
+        .collect();
+    assert!(used.len() == 9 && used[0] > used[8], "{ports}");
+    assert!(used.is_sorted_by(|a, b| a >= b), "{ports}");
+    let text = daemon.weft_ok(&["pm", "ports", "Second", "--sort", "data", "--lowest", "-n1"]);
+    // Its port 0, which carries nothing.
+    assert!(
+        text.contains("\nedge2:0 ") && text.ends_with("\n1 port\n"),
+        "{text}"
+    );
+    let text = daemon.weft_ok(&["pm", "ports", "Second", "-F", "node:edge2:port:5"]);
+    assert!(
+        text.contains("\nedge2:5 ") && text.contains(" border "),
+        "{text}"
+    );
+
+    let settings = daemon.weft_ok(&["pm", "config", "--json"]);
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    assert_eq!(settings["interval_seconds"], 1.0);
+    assert_eq!(settings["thresholds"]["integrity"], 100);
+    assert_eq!(settings["groups"][3], "Second");
+    let text = daemon.weft_ok(&["pm", "config"]);
+    assert!(
+        text.contains("Integrity from        100, tell 10\n"),
+        "{text}"
+    );
 }

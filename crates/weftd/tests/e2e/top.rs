@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::harness::{Daemon, READ_OFTEN, Start, configure, wait_for};
+use crate::perf_groups::SECOND;
 use crate::terminal::Terminal;
 
 /// Two edge switches with four hosts each under two cores, two links from each edge switch to each core.
@@ -13,7 +14,7 @@ const SIZES: [(usize, &str); 2] = [
     (40, "LINK % WAIT% BACK %"),
 ];
 /// Keys, the first line afterwards, and a text of the screen. Later ones follow on earlier ones.
-const WALK: [(&[&str], &str, &str); 17] = [
+const WALK: [(&[&str], &str, &str); 22] = [
     (
         &["/", "c", "o", "r", "e", "Enter"],
         "16 links by utilization",
@@ -29,6 +30,11 @@ const WALK: [(&[&str], &str, &str); 17] = [
     (&["Down", "Down", "Enter"], "group SWs", "inside"),
     (&["End", "Home", "Enter"], "28 ports of SWs", "NEIGHBOR"),
     (&["Escape"], "group SWs", "inside"),
+    (&["2"], "summary", "Second "),
+    (&["Down", "Down", "Down", "Enter"], "group Second", "out "),
+    (&["Down", "Down", "Enter"], "9 ports of Second", "edge2:"),
+    (&["7"], "settings", "Interval "),
+    (&["End"], "settings", "Second"),
     (&["4"], "virtual fabrics", "Default"),
     (&["Enter"], " ports; image", "node1:1"),
     (&["Enter"], " at ", "Enter: the whole port"),
@@ -39,7 +45,8 @@ const WALK: [(&[&str], &str, &str); 17] = [
 
 fn daemon() -> Daemon {
     let start = Start::new(FABRIC);
-    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+    let changes = [READ_OFTEN[0], SECOND];
+    configure(&start.dir.path().join("opafm.xml"), &changes);
     let daemon = start.up();
     let traffic = ["emulator", "traffic", "start", "job", "pairs"];
     daemon.weft_ok(&[&traffic[..], &["node1:node5", "node3:node8"]].concat());
@@ -68,7 +75,7 @@ fn is_whole(lines: &[String], width: usize) {
     assert!(!all.contains('…'), "{all}");
     let last = &lines[23];
     assert!(last.contains(" s old") && last.contains("q quit"), "{all}");
-    let keys = ["q quit", "? keys", "1-6 screens", "/ filter"];
+    let keys = ["q quit", "? keys", "1-7 screens", "/ filter"];
     assert!(keys.iter().any(|key| last.ends_with(key)), "{all}");
 }
 

@@ -15,7 +15,8 @@ import grpc
 
 from google.protobuf.duration_pb2 import Duration
 
-from weft.v1 import fabric_pb2, operation_pb2, operation_pb2_grpc, perf_pb2, perf_pb2_grpc, port_pb2, port_pb2_grpc, route_pb2
+from weft.v1 import fabric_pb2, operation_pb2, operation_pb2_grpc, perf_group_pb2, perf_group_pb2_grpc, perf_pb2
+from weft.v1 import perf_pb2_grpc, port_pb2, port_pb2_grpc, route_pb2
 from weft.v1 import fabric_pb2_grpc, route_pb2_grpc, sweep_pb2, sweep_pb2_grpc, types_pb2
 from weft.v1 import watch_pb2, watch_pb2_grpc
 
@@ -104,6 +105,7 @@ class Client:
         self._fabric = fabric_pb2_grpc.FabricServiceStub(channel)
         self._operation = operation_pb2_grpc.OperationServiceStub(channel)
         self._perf = perf_pb2_grpc.PerfServiceStub(channel)
+        self._perf_group = perf_group_pb2_grpc.PerfGroupServiceStub(channel)
         self._port = port_pb2_grpc.PortServiceStub(channel)
         self._route = route_pb2_grpc.RouteServiceStub(channel)
         self._sweep = sweep_pb2_grpc.SweepServiceStub(channel)
@@ -285,6 +287,29 @@ class Client:
         """What links carry, by the last reading of the counters; at most 1,000 links."""
         request = perf_pb2.ListBusiestLinksRequest(limit=limit, order=order)
         return _answer(lambda: self._perf.ListBusiestLinks(request, timeout=self._timeout))
+
+    # Groups of ports.
+
+    def groups(self, *names: str) -> list[perf_group_pb2.PerfGroup]:
+        """The performance manager's groups of ports with their traffic and errors, by the last reading of the counters;
+        all of them without names. Raises WeftError with NOT_FOUND if one is not there.
+        """
+        request = perf_group_pb2.ListPerfGroupsRequest(names=names)
+        return list(_answer(lambda: self._perf_group.ListPerfGroups(request, timeout=self._timeout)).groups)
+
+    def group_ports(self, group: str, point: str = "") -> Iterator[perf_group_pb2.GroupPort]:
+        """The ports of a group, in order of GUID and port; `point` limits them, such as 'node:edge1'."""
+
+        def page(token: str) -> perf_group_pb2.ListGroupPortsResponse:
+            request = perf_group_pb2.ListGroupPortsRequest(group=group, point=point, page_token=token)
+            return self._perf_group.ListGroupPorts(request, timeout=self._timeout)
+
+        return _pages(page, lambda answer: answer.ports)
+
+    def perf_config(self) -> perf_group_pb2.GetPerfConfigResponse:
+        """The settings of the performance manager."""
+        request = perf_group_pb2.GetPerfConfigRequest()
+        return _answer(lambda: self._perf_group.GetPerfConfig(request, timeout=self._timeout))
 
     # Routes, plans and drains.
 

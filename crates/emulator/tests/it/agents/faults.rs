@@ -1,8 +1,10 @@
 //! Loss, delay, duplicates, overtaking; slow and silent agents; and that chance has a seed.
 
-use weft_emulator::io::{Control, Faults, Input, Output};
+use weft_dataplane::Counter;
+use weft_emulator::io::{Control, ControlError, Faults, Input, Output};
 use weft_emulator::{AGENT_QUEUE_MAX, Emulator, Options};
-use weft_fabric::{Lid, PortNum, Tick};
+use weft_fabric::enums::PortState;
+use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_wire::bits::load;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -199,4 +201,87 @@ fn a_slow_agent_delays_only_its_own_answers() {
     let arrived = drain(&mut player.emulator);
     assert_eq!(arrived[0], (Tick(200 + 1_000 + 200), 3));
     assert_eq!(arrived[1], (Tick(1_000_000_000 + 1_400), 2));
+}
+
+/// A host of a fabric, and the fabric.
+fn host() -> (Guid, Emulator) {
+    let topology = fabric(FABRIC);
+    let node = topology.hfis().next().unwrap().1.guid();
+    let emulator = Emulator::new(topology, Options::default()).unwrap();
+    (node, emulator)
+}
+
+/// Whether the link of a host is up.
+fn is_up(emulator: &Emulator, node: Guid) -> bool {
+    let network = emulator.network();
+    let device = network.device_at(network.find(node).unwrap());
+    network.state(device.port(PortNum(1)).unwrap()) != PortState::DOWN
+}
+
+/// Times at which the link of a host changes from now on, each with whether it is up then.
+fn changes(emulator: &mut Emulator, node: Guid) -> Vec<(u64, bool)> {
+    let mut changes = Vec::new();
+    let mut before = is_up(emulator, node);
+    while let Some(next) = emulator.deadline() {
+        emulator.handle(next, Input::Tick).unwrap();
+        let now = is_up(emulator, node);
+        if now != before {
+            changes.push((next.0, now));
+        }
+        before = now;
+    }
+    changes
+}
+
+#[test]
+fn a_link_that_flaps_goes_down_so_often_and_ends_up() {
+    let (node, mut emulator) = host();
+    let flap = |times, over_ns| {
+        Input::Control(Control::Flap {
+            node,
+            port: PortNum(1),
+            times,
+            over_ns,
+        })
+    };
+    emulator.handle(Tick(1_000), flap(3, 5_000)).unwrap();
+    assert!(!is_up(&emulator, node));
+    let expected = [
+        (2_000, true),
+        (3_000, false),
+        (4_000, true),
+        (5_000, false),
+        (6_000, true),
+    ];
+    assert_eq!(changes(&mut emulator, node), expected);
+    let network = emulator.network();
+    let at = network.device_at(network.find(node).unwrap());
+    let at = at.port(PortNum(1)).unwrap();
+    assert_eq!(network.counter(at, Counter::LinkDowned), 3);
+
+    // A new one takes the place of the one before, and a cable that is mended stays so.
+    let now = emulator.now();
+    emulator.handle(now, flap(100, 1_000_000)).unwrap();
+    emulator.handle(now, flap(1, 500)).unwrap();
+    assert_eq!(changes(&mut emulator, node), [(now.0 + 500, true)]);
+    let now = emulator.now();
+    emulator.handle(now, flap(100, 199_000)).unwrap();
+    let port = PortNum(1);
+    let up = Input::Control(Control::LinkUp { node, port });
+    emulator.handle(Tick(now.0 + 2_500), up).unwrap();
+    assert!(is_up(&emulator, node));
+    assert_eq!(changes(&mut emulator, node), []);
+
+    let day = 86_400_000_000_000;
+    for (times, over_ns, what) in [
+        (0, 1, "times"),
+        (1_001, 1, "times"),
+        (1, day + 1, "over_ns"),
+    ] {
+        let now = emulator.now();
+        let refused = emulator.handle(now, flap(times, over_ns));
+        let is_told = |error: &ControlError| error.to_string().starts_with(what);
+        assert!(refused.as_ref().is_err_and(is_told), "{refused:?}");
+    }
+    assert!(is_up(&emulator, node));
 }

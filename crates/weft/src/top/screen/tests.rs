@@ -11,7 +11,7 @@ use weft_fabric::text::is_hidden;
 use super::*;
 use crate::args::{ScreenName, SortBy};
 use crate::top::columns::NARROWEST;
-use crate::top::group::Group;
+use crate::top::group::{Group, Members};
 use crate::top::state::Screen;
 use crate::top::table::tests::full;
 
@@ -117,6 +117,19 @@ fn data() -> Data {
             role: "Master".to_owned(),
             ..v1::GetFabricResponse::default()
         }),
+        groups: vec![Members {
+            name: "Uplinks".to_owned(),
+            ports: [(1, 1), (2, 2)].into(),
+        }],
+        settings: Some(v1::GetPerfConfigResponse {
+            interval: Some(duration(10_000_000_000)),
+            thresholds: Some(v1::CounterCategories {
+                integrity: 100,
+                ..v1::CounterCategories::default()
+            }),
+            groups: vec!["All".to_owned(), "Uplinks".to_owned()],
+            ..v1::GetPerfConfigResponse::default()
+        }),
     }
 }
 
@@ -141,7 +154,9 @@ fn state(name: ScreenName) -> State {
 fn every_screen_has_its_facts_at_both_sizes() {
     let screens = [
         (ScreenName::Links, "edge1:5 > core1:1"),
-        (ScreenName::Summary, "SWs       3"),
+        (ScreenName::Summary, "SWs         3"),
+        (ScreenName::Summary, "Uplinks     2"),
+        (ScreenName::Summary, " 60.0  95.0"),
         (ScreenName::Summary, " 41.7  95.0"),
         (ScreenName::Summary, "integrity             1       40"),
         (ScreenName::Ports, "edge2:2"),
@@ -149,6 +164,8 @@ fn every_screen_has_its_facts_at_both_sizes() {
         (ScreenName::Histogram, "90-100 %      1"),
         (ScreenName::Image, "Ports read         3"),
         (ScreenName::Image, "Manager            Master"),
+        (ScreenName::Settings, "Interval             10 s"),
+        (ScreenName::Settings, "Integrity from       100, tell 0"),
     ];
     for (name, fact) in screens {
         for (width, height) in [(80, 24), (40, 24)] {
@@ -169,7 +186,7 @@ fn every_screen_has_its_facts_at_both_sizes() {
 #[test]
 fn keys_lead_from_the_summary_to_a_lane_and_back() {
     let mut state = state(ScreenName::Summary);
-    for _ in 0..4 {
+    for _ in 0..5 {
         press(&mut state, KeyCode::Down);
     }
     assert_eq!(press(&mut state, KeyCode::Enter), Step::Read);
@@ -256,7 +273,7 @@ fn the_last_line_can_be_chosen_and_every_key_ends_well() {
     press(&mut state, KeyCode::Char('?'));
     assert!(screen(&mut state, 80, 24)[0].starts_with("Keys"));
     press(&mut state, KeyCode::Esc);
-    for key in "123456ugkwcimbxro".chars() {
+    for key in "1234567ugkwcimbxro".chars() {
         assert_ne!(press(&mut state, KeyCode::Char(key)), Step::Quit);
     }
     assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Quit);
@@ -275,6 +292,10 @@ fn a_switchs_port_without_a_link_does_not_make_the_others_look_idle() {
     assert!(screen(&mut state, 80, 24)[2].contains("0-10  %      1"));
 }
 
+fn uplinks() -> Group {
+    Group::Configured("Uplinks".to_owned())
+}
+
 /// Every screen that keys lead to, and what it has to say.
 fn screens() -> Vec<(Screen, &'static str)> {
     let port = (7, 3);
@@ -288,6 +309,15 @@ fn screens() -> Vec<(Screen, &'static str)> {
             "3 ports of SWs by utilization",
         ),
         (Screen::Ports(Group::Hfis), "0 ports of HFIs by utilization"),
+        (Screen::Group(uplinks()), "group Uplinks"),
+        (
+            Screen::Ports(uplinks()),
+            "2 ports of Uplinks by utilization",
+        ),
+        (
+            Screen::Named(ScreenName::Settings),
+            "Group                Uplinks",
+        ),
         (Screen::Fabric("Default".to_owned()), "Default: 3 ports"),
         (
             Screen::FabricPort("Default".to_owned(), port),
@@ -405,6 +435,31 @@ fn a_group_limits_the_ports_and_the_lowest_can_come_first() {
         "{lines:#?}"
     );
     assert!(lines[2].starts_with("edge3:3"), "{lines:#?}");
+}
+
+#[test]
+fn a_group_of_the_configuration_has_its_ports_and_no_others() {
+    let mut state = state(ScreenName::Summary);
+    write(&mut state, "/uplinks");
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(press(&mut state, KeyCode::Enter), Step::Read);
+    assert_eq!(state.screen(), &Screen::Group(uplinks()));
+    // Neighbours are not in it: everything goes out or in.
+    let lines = screen(&mut state, 80, 24);
+    assert!(lines[2].starts_with("out          2  60.0"), "{lines:#?}");
+    press(&mut state, KeyCode::Enter);
+    let lines = screen(&mut state, 80, 24);
+    assert!(
+        lines[2].starts_with("edge2:2") && lines[3].starts_with("edge1:1"),
+        "{lines:#?}"
+    );
+    assert_eq!(lines[4].trim(), "", "{lines:#?}");
+    // It has gone with a reload.
+    let mut later = data();
+    later.groups.clear();
+    state.take(Ok(later));
+    let lines = screen(&mut state, 80, 24);
+    assert!(lines[0].starts_with("0 ports of Uplinks"), "{lines:#?}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! A group of ports: its use within the group and beyond it, how many ports use how much, and errors by category.
 
 use serde_json::json;
-use weft_api::v1;
 use weft_fabric::text::count;
 
 use super::summary::{self, category};
@@ -10,7 +9,7 @@ use crate::top::columns::{self, Column, Table};
 use crate::top::data::Data;
 use crate::top::group::Group;
 use crate::top::order::{CATEGORIES, Order, received, total};
-use crate::top::page::{Page, Row, Target};
+use crate::top::page::{Page, Row, Target, shown_name};
 use crate::top::state::State;
 use crate::top::table;
 
@@ -41,20 +40,16 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(data: &Data, group: Group) -> Self {
+    fn of(data: &Data, group: &Group) -> Self {
         let (mut inside, mut out, mut into) = (Vec::new(), Vec::new(), Vec::new());
-        for port in data
-            .ports
-            .iter()
-            .filter(|port| group.has(port.port.as_ref()))
-        {
+        for port in group.ports(data) {
             let sent = (
                 Order::Utilization.value(port),
                 Order::Data.value(port) / 8.0,
             );
             match &port.neighbor {
                 None => {}
-                Some(far) if group.has(Some(far)) => inside.push(sent),
+                Some(far) if group.has(data, Some(far)) => inside.push(sent),
                 Some(_) => {
                     out.push(sent);
                     into.push(received(port));
@@ -73,7 +68,7 @@ impl Parts {
     }
 }
 
-pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
+pub(super) fn page(state: &State, data: &Data, group: &Group) -> Page {
     let parts = Parts::of(data, group);
     let table = Table::new(&COLUMNS, state.width);
     let named = parts.named().into_iter();
@@ -81,13 +76,12 @@ pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
     let mut rows: Vec<Row> = named
         .map(|(name, loads)| traffic(&table, name, loads, group))
         .collect();
-    let ports = data
-        .ports
-        .iter()
-        .filter(|port| group.has(port.port.as_ref()));
-    let ports: Vec<&v1::PortCounters> = ports.collect();
+    let ports = group.ports(data);
     rows.push(Row {
-        target: Some(Target::Ports { group, order: None }),
+        target: Some(Target::Ports {
+            group: group.clone(),
+            order: None,
+        }),
         ..Row::plain(format!("{}: Enter lists them", count(ports.len(), "port")))
     });
     let table = Table::new(&summary::CATEGORY, state.width);
@@ -95,13 +89,17 @@ pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
     rows.extend(CATEGORIES.map(|order| category(&table, &ports, order, group)));
     rows.extend(used(state, &parts));
     Page {
-        title: table::heading(&data.loads, &format!("group {}", group.name()), state.width),
+        title: table::heading(
+            &data.loads,
+            &format!("group {}", shown_name(group, state.width / 2)),
+            state.width,
+        ),
         head: Table::new(&COLUMNS, state.width).head(),
         rows,
     }
 }
 
-fn traffic(table: &Table, name: &str, loads: &[Load], group: Group) -> Row {
+fn traffic(table: &Table, name: &str, loads: &[Load], group: &Group) -> Row {
     let shares = || loads.iter().map(|(used, _)| *used);
     let average = total(shares()) / loads.len().max(1) as f64;
     let (least, most) = (
@@ -120,7 +118,10 @@ fn traffic(table: &Table, name: &str, loads: &[Load], group: Group) -> Row {
         bytes(flits),
     ];
     Row {
-        target: Some(Target::Ports { group, order }),
+        target: Some(Target::Ports {
+            group: group.clone(),
+            order,
+        }),
         json: json!({
             "traffic": name, "ports": loads.len(), "average_percent": average, "minimum_percent": least,
             "maximum_percent": most, "bytes_per_second": flits * 8.0,

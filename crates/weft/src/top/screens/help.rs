@@ -2,9 +2,10 @@
 
 use crate::top::page::{Page, Row};
 
-const LINES: [&str; 16] = [
+const LINES: [&str; 17] = [
     "1 links       2 summary    3 ports",
     "4 fabrics     5 histogram  6 image",
+    "7 settings of the performance manager",
     "Enter go in   Esc back     q leave",
     "arrows, page keys, Home, End: choose",
     "space   freeze, and go on",

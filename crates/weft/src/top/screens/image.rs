@@ -58,10 +58,10 @@ fn reading(data: &Data) -> [(&'static str, Value); 5] {
 fn ports(data: &Data) -> [(&'static str, Value); 9] {
     let count = |is: &dyn Fn(&&v1::PortCounters) -> bool| data.ports.iter().filter(is).count();
     let reading = |reading| json!(count(&|port| port.reading() == reading));
-    let of = |group: Group| json!(count(&|port| group.has(port.port.as_ref())));
+    let of = |group: Group| json!(count(&|port| group.has(data, port.port.as_ref())));
     let nodes = |group: Group| {
         let ends = data.ports.iter().filter_map(|port| port.port.as_ref());
-        let ends = ends.filter(|end| group.has(Some(end)));
+        let ends = ends.filter(|end| group.has(data, Some(end)));
         let nodes: BTreeSet<u64> = ends.map(|end| key(Some(end)).0).collect();
         json!(nodes.len())
     };

@@ -9,6 +9,7 @@ mod image;
 mod pair;
 mod port;
 mod ports;
+mod settings;
 mod summary;
 
 use super::group::Group;
@@ -17,14 +18,15 @@ use super::state::{Screen, State};
 use super::table;
 use crate::args::ScreenName;
 
-/// The screens of the keys 1 to 6.
-pub(super) const NAMES: [ScreenName; 6] = [
+/// The screens of the keys 1 to 7.
+pub(super) const NAMES: [ScreenName; 7] = [
     ScreenName::Links,
     ScreenName::Summary,
     ScreenName::Ports,
     ScreenName::Fabrics,
     ScreenName::Histogram,
     ScreenName::Image,
+    ScreenName::Settings,
 ];
 
 /// The content of the present screen.
@@ -46,15 +48,16 @@ pub(super) fn page(state: &State) -> Page {
         Screen::Help => help::page(),
         Screen::Port(key) => port::page(state, data, *key),
         Screen::Pair(from, to) => pair::page(state, data, (*from, *to)),
-        Screen::Group(group) => group::page(state, data, *group),
-        Screen::Ports(group) => ports::page(state, data, *group),
+        Screen::Group(group) => group::page(state, data, group),
+        Screen::Ports(group) => ports::page(state, data, group),
         Screen::Fabric(name) => fabric_ports::page(state, data, name),
         Screen::FabricPort(name, key) => port::of_fabric(state, data, name, *key),
         Screen::Named(ScreenName::Links) => table::page(&data.loads, state.order, state.width),
         Screen::Named(ScreenName::Summary) => summary::page(state, data),
-        Screen::Named(ScreenName::Ports) => ports::page(state, data, Group::All),
+        Screen::Named(ScreenName::Ports) => ports::page(state, data, &Group::All),
         Screen::Named(ScreenName::Fabrics) => fabrics::page(state, data),
         Screen::Named(ScreenName::Histogram) => histogram::page(state, data),
         Screen::Named(ScreenName::Image) => image::page(state, data),
+        Screen::Named(ScreenName::Settings) => settings::page(state, data),
     }
 }

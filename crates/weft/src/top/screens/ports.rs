@@ -9,7 +9,7 @@ use crate::top::columns::{self, Column, Table};
 use crate::top::data::{Data, key};
 use crate::top::group::Group;
 use crate::top::order::{CATEGORIES, Order};
-use crate::top::page::{Page, Row, Target, end_name};
+use crate::top::page::{Page, Row, Target, end_name, shown_name};
 use crate::top::state::State;
 use crate::top::table;
 
@@ -27,13 +27,9 @@ const COLUMNS: [Column; 8] = [
 /// Place of the column whose title is another one for totals.
 const SENT: usize = 5;
 
-pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
+pub(super) fn page(state: &State, data: &Data, group: &Group) -> Page {
     let order = state.order;
-    let ports = data
-        .ports
-        .iter()
-        .filter(|port| group.has(port.port.as_ref()));
-    let mut ports: Vec<&v1::PortCounters> = ports.collect();
+    let mut ports = group.ports(data);
     state.sort(&mut ports, |port| order.value(port));
     let mut columns = COLUMNS;
     if state.totals {
@@ -42,7 +38,7 @@ pub(super) fn page(state: &State, data: &Data, group: Group) -> Page {
     let table = Table::new(&columns, state.width);
     let of = match group {
         Group::All => String::new(),
-        group => format!(" of {}", group.name()),
+        group => format!(" of {}", shown_name(group, state.width / 3)),
     };
     let lowest = if state.lowest { ", lowest" } else { "" };
     let what = format!(
