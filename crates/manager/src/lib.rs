@@ -26,6 +26,7 @@ pub use io::{
     ErrorEntry, Event, Input, LinkChange, LinkEnd, LinkErrors, LoopSummary, MulticastStorm, Output,
     PortAction, PortNote, PortOrder, PortSide, REASON_MAX, Reply, ReportedChange, Spared, Standing,
     SweepPhase, SweepReason, SweepReport, TopologyFault, UnusedLink, UnusedReason, WrittenSwitch,
+    WrittenTables,
 };
 pub use multicast::MulticastLid;
 pub use refused::RefusedDevice;

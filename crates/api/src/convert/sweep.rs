@@ -90,10 +90,10 @@ impl From<SweepReport> for v1::Sweep {
             asked: report.asked,
             unused_link_count: report.unused_links,
             unused_links: report.unused.into_iter().map(Into::into).collect(),
-            blocks: report.blocks,
-            written_switch_count: report.written_switches,
-            written_switches: report.written.into_iter().map(Into::into).collect(),
-            certificate: report.certificate.map(Into::into),
+            blocks: report.tables.blocks,
+            written_switch_count: report.tables.switches,
+            written_switches: report.tables.first.into_iter().map(Into::into).collect(),
+            certificate: report.tables.certificate.map(Into::into),
         }
     }
 }

@@ -25,7 +25,7 @@ pub use ports::{
     REASON_MAX,
 };
 
-pub use sweeps::{Certified, ReportedChange, WrittenSwitch};
+pub use sweeps::{Certified, ReportedChange, WrittenSwitch, WrittenTables};
 
 pub use links::{
     BarredPort, ErrorEntry, ExpectedNode, LinkEnd, LinkErrors, Spared, Standing, TopologyFault,
@@ -358,15 +358,8 @@ pub struct SweepReport {
     pub unused_links: u32,
     /// The first 256 of them.
     pub unused: Vec<UnusedLink>,
-    /// Blocks of linear tables that switches have confirmed.
-    pub blocks: u64,
-    /// Switches that have confirmed some.
-    pub written_switches: u32,
-    /// The first 256 of them, by GUID.
-    pub written: Vec<WrittenSwitch>,
-    /// What is proved of the routes that it has put in force or left in force; none where there are none, or where the
-    /// way to them was refused.
-    pub certificate: Option<Certified>,
+    /// The linear tables that it wrote.
+    pub tables: Box<WrittenTables>,
 }
 
 /// The loops of the loop test.

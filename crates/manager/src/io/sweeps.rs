@@ -15,6 +15,20 @@ pub struct ReportedChange {
     pub what: String,
 }
 
+/// The linear tables that a sweep has written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenTables {
+    /// Blocks that switches have confirmed.
+    pub blocks: u64,
+    /// Switches that have confirmed some.
+    pub switches: u32,
+    /// The first 256 of them, by GUID.
+    pub first: Vec<WrittenSwitch>,
+    /// What is proved of the routes that it has put in force or left in force; none where there are none, or where the
+    /// way to them was refused.
+    pub certificate: Option<Certified>,
+}
+
 /// A switch that has confirmed blocks of its linear table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenSwitch {

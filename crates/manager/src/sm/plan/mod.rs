@@ -222,7 +222,7 @@ impl Told {
             faults,
             events,
         } = self;
-        sweep.report.certificate = certificate;
+        sweep.report.tables.certificate = certificate;
         events.into_iter().for_each(|event| out.event(event));
         if let Some(routing) = routing {
             sweep.report.routing = routing;

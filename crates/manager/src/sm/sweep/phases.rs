@@ -256,7 +256,7 @@ impl Manager {
         let sweep = &mut self.sweep;
         sweep.report.generation = self.out.published.generation;
         sweep.report.role = self.election.role();
-        sweep.written.tell(&mut sweep.report);
+        sweep.written.tell(&mut sweep.report.tables);
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
         if sweep.more_unfinished > 0 {
             let more = sweep.more_unfinished;

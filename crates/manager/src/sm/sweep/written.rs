@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_fabric::Guid;
 
-use crate::io::{SweepReport, WrittenSwitch};
+use crate::io::{WrittenSwitch, WrittenTables};
 
 /// Switches that a report lists; the others are counted.
 const TOLD_MAX: usize = 256;
@@ -22,11 +22,11 @@ impl Written {
     }
 
     /// Puts it into the report of the sweep.
-    pub(super) fn tell(&self, report: &mut SweepReport) {
-        report.blocks = self.0.values().map(|blocks| u64::from(*blocks)).sum();
-        report.written_switches = self.0.len() as u32;
+    pub(super) fn tell(&self, tables: &mut WrittenTables) {
+        tables.blocks = self.0.values().map(|blocks| u64::from(*blocks)).sum();
+        tables.switches = self.0.len() as u32;
         let first = self.0.iter().take(TOLD_MAX);
-        report.written = first
+        tables.first = first
             .map(|(switch, blocks)| WrittenSwitch {
                 switch: *switch,
                 blocks: *blocks,
@@ -47,11 +47,11 @@ mod tests {
             written.add(Guid(guid), 1);
         }
         written.add(Guid(999), 0);
-        let mut report = SweepReport::default();
-        written.tell(&mut report);
-        assert_eq!((report.blocks, report.written_switches), (900, 300));
-        assert_eq!(report.written.len(), TOLD_MAX);
-        assert_eq!(report.written[0].switch, Guid(0));
-        assert!(report.written.iter().all(|one| one.blocks == 3));
+        let mut tables = WrittenTables::default();
+        written.tell(&mut tables);
+        assert_eq!((tables.blocks, tables.switches), (900, 300));
+        assert_eq!(tables.first.len(), TOLD_MAX);
+        assert_eq!(tables.first[0].switch, Guid(0));
+        assert!(tables.first.iter().all(|one| one.blocks == 3));
     }
 }

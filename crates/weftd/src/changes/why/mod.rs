@@ -71,12 +71,12 @@ pub(crate) fn explain(
         Subject::Route(from, to) => {
             let mut warnings = Vec::new();
             let found = route::last_change(reader, (from, to), to_ms, &mut warnings)?;
-            let (id, cause) = match found {
-                Ok(found) => found,
+            let changed = match found {
+                Ok(changed) => changed,
                 Err(why) => return Ok(Explained::unknown(why, warnings)),
             };
-            let mut explained = of_event(sources, id, warnings)?;
-            explained.causes.insert(0, cause);
+            let mut explained = of_event(sources, changed.id, warnings)?;
+            explained.causes.insert(0, changed.cause);
             Ok(explained)
         }
     }

@@ -25,6 +25,14 @@ struct Wrote {
     to_ms: i64,
 }
 
+/// A sweep that changed a way.
+pub(super) struct Changed {
+    /// The event of its end: the run of the daemon, and its number there.
+    pub(super) id: (u64, u64),
+    /// What changed.
+    pub(super) cause: v1::Cause,
+}
+
 /// The end of the last sweep up to a time that changed the way, and the change; in words, why none is known.
 ///
 /// # Errors
@@ -34,7 +42,7 @@ pub(super) fn last_change(
     ends: (End, End),
     to_ms: i64,
     warnings: &mut Vec<String>,
-) -> Result<Result<((u64, u64), v1::Cause), String>, HistoryError> {
+) -> Result<Result<Changed, String>, HistoryError> {
     let words = format!("to {}", ends.1.name);
     let Some((mut after, _)) = way_at(reader, to_ms, &ends, warnings)? else {
         let why = format!(
@@ -68,7 +76,8 @@ pub(super) fn last_change(
             after: std::mem::take(&mut after),
             ..v1::Cause::default()
         };
-        return Ok(Ok((sweep.id, cause)));
+        let id = sweep.id;
+        return Ok(Ok(Changed { id, cause }));
     }
     Ok(Err(match (oldest, more) {
         (Some(oldest), true) => format!(
