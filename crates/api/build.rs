@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 22] = [
+const FILES: [&str; 23] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -28,6 +28,7 @@ const FILES: [&str; 22] = [
     "v1/history",
     "v1/audit",
     "v1/moment",
+    "v1/change",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

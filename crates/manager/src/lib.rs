@@ -22,10 +22,11 @@ pub mod vf;
 
 pub use ask::SkippedWrites;
 pub use io::{
-    AUTHOR_MAX, BarredPort, Command, CommandError, DisabledPort, DisabledState, ErrorEntry, Event,
-    Input, LinkChange, LinkEnd, LinkErrors, LoopSummary, MulticastStorm, Output, PortAction,
-    PortNote, PortOrder, PortSide, REASON_MAX, Reply, Spared, Standing, SweepPhase, SweepReason,
-    SweepReport, TopologyFault, UnusedLink, UnusedReason,
+    AUTHOR_MAX, BarredPort, Certified, Command, CommandError, DisabledPort, DisabledState,
+    ErrorEntry, Event, Input, LinkChange, LinkEnd, LinkErrors, LoopSummary, MulticastStorm, Output,
+    PortAction, PortNote, PortOrder, PortSide, REASON_MAX, Reply, ReportedChange, Spared, Standing,
+    SweepPhase, SweepReason, SweepReport, TopologyFault, UnusedLink, UnusedReason, WrittenSwitch,
+    WrittenTables,
 };
 pub use multicast::MulticastLid;
 pub use refused::RefusedDevice;

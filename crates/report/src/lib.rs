@@ -89,7 +89,7 @@ pub use noname::{without_names, xml_without_names};
 pub use otherports::{OtherPort, OtherPorts, OtherPortsReport, otherports};
 pub use pathusage::{PathUsageReport, Paths, PortPaths, SwitchPaths, pathusage, treepathusage};
 pub use plain::{Column, MakePlain, Mood, PLAIN, Plain, Row};
-pub use point::{Glob, NodeMatch, Point, Selection};
+pub use point::{Glob, KEYWORDS, NodeMatch, Point, Selection};
 pub use portgroups::{GroupOfPorts, LidRange, PortGroupsReport, SwitchGroups, portgroups};
 pub use portusage::{PortUsage, PortUsageReport, SwitchUsage, portusage};
 pub use quarantinednodes::{QuarantinedEntry, QuarantinedReport, quarantinednodes};

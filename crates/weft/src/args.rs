@@ -20,6 +20,8 @@ mod slurm;
 mod support;
 mod top;
 mod vf;
+mod who;
+mod why;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,6 +54,10 @@ pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};
 pub(crate) use vf::VfCommand;
+use who::WHO;
+pub(crate) use who::Who;
+use why::WHY;
+pub(crate) use why::WhyArgs;
 
 const AFTER: &str = "\
 Exit codes: 0 done; 1 refused, not found, errors in a configuration, differences of a fabric, or a port that is not \
@@ -211,6 +217,12 @@ pub(crate) enum Command {
     /// List changes that were asked for, with who and why, and check that record.
     #[command(subcommand, after_help = LOG)]
     Audit(AuditCommand),
+    /// Print who or what changed a part of the fabric, the newest first: when, from where, why, with what outcome.
+    #[command(after_help = WHO)]
+    Who(Who),
+    /// Print what a change comes from: of a way between two hosts, of a port, or of an event.
+    #[command(after_help = WHY)]
+    Why(WhyArgs),
     /// Print what differs between two moments: nodes, links, LIDs and routes.
     #[command(after_help = DIFF)]
     Diff(Diff),

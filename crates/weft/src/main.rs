@@ -6,6 +6,7 @@ mod asked;
 mod at;
 mod audit;
 mod baseline;
+mod changes;
 mod check;
 mod config;
 mod connect;
@@ -97,6 +98,8 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(args, command).await,
         Command::Audit(command) => audit::run(args, command).await,
+        Command::Why(command) => changes::why(&args.daemon, command).await,
+        Command::Who(command) => changes::who(&args.daemon, command).await,
         Command::Diff(command) => diff::run(args, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,
         Command::Counters(command) if command.is_past() => {

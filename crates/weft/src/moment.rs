@@ -26,10 +26,19 @@ pub(crate) fn zone(ms: i64) -> String {
 
 /// A time as `2026-11-23 03:12:07`.
 pub(crate) fn local(ms: i64) -> String {
+    formatted(ms, "%Y-%m-%d %H:%M:%S")
+}
+
+/// A time as `2026-11-23 03:12:07.912`.
+pub(crate) fn local_fine(ms: i64) -> String {
+    formatted(ms, "%Y-%m-%d %H:%M:%S%.3f")
+}
+
+fn formatted(ms: i64, format: &str) -> String {
     let time = Local.timestamp_millis_opt(ms).single();
     time.map_or_else(
         || ms.to_string(),
-        |time| time.naive_local().format("%Y-%m-%d %H:%M:%S").to_string(),
+        |time| time.naive_local().format(format).to_string(),
     )
 }
 

@@ -17,7 +17,7 @@ use crate::drain;
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
-use crate::sweep::{Waiting, as_json};
+use crate::sweep::{Waiting, as_json, certificate_json};
 use crate::unreported;
 
 pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode, CliError> {
@@ -248,7 +248,6 @@ pub(crate) fn finding_json(finding: &v1::Finding) -> Value {
 
 /// A plan as JSON.
 pub(crate) fn plan_json(plan: &v1::RoutePlan) -> Value {
-    let certificate = plan.certificate.unwrap_or_default();
     json!({
         "engine_before": plan.engine_before,
         "engine": plan.engine,
@@ -259,11 +258,7 @@ pub(crate) fn plan_json(plan: &v1::RoutePlan) -> Value {
         "dropping": plan.dropping,
         "changed_levels": plan.changed_levels,
         "suspends_adaptive": plan.suspends_adaptive,
-        "certificate": {
-            "routes": certificate.routes,
-            "disconnected": certificate.disconnected,
-            "dependencies": certificate.dependencies,
-        },
+        "certificate": certificate_json(&plan.certificate.unwrap_or_default()),
         "before": plan.before.as_ref().map(quality_json),
         "after": plan.after.as_ref().map(quality_json),
     })

@@ -247,5 +247,27 @@ pub(crate) fn as_json(sweep: &v1::Sweep) -> Value {
         "unfinished": sweep.unfinished,
         "unused_link_count": sweep.unused_link_count,
         "unused_links": sweep.unused_links.iter().map(unused_json).collect::<Vec<_>>(),
+        "blocks": sweep.blocks,
+        "written_switch_count": sweep.written_switch_count,
+        "written_switches": sweep.written_switches.iter().map(written_json).collect::<Vec<_>>(),
+        "certificate": sweep.certificate.as_ref().map(certificate_json),
+    })
+}
+
+/// A switch whose table a sweep has changed, as JSON.
+pub(crate) fn written_json(switch: &v1::WrittenSwitch) -> Value {
+    json!({
+        "guid": format!("{:#018x}", switch.guid),
+        "name": switch.name,
+        "blocks": switch.blocks,
+    })
+}
+
+/// What is proved of routes, as JSON.
+pub(crate) fn certificate_json(proved: &v1::RouteCertificate) -> Value {
+    json!({
+        "routes": proved.routes,
+        "disconnected": proved.disconnected,
+        "dependencies": proved.dependencies,
     })
 }

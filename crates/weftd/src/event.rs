@@ -70,10 +70,10 @@ pub(crate) struct Threshold {
 }
 
 impl DaemonEvent {
-    /// The event for clients, with the names of nodes.
-    pub(crate) fn content(&self, names: &Names<'_>) -> Content {
+    /// The event for clients, with the names of nodes and the number of the running sweep, 0 for none.
+    pub(crate) fn content(&self, names: &Names<'_>, sweep: u64) -> Content {
         match self {
-            Self::Fabric(event) => with_names(event.clone().into(), names),
+            Self::Fabric(event) => found_by(with_names(event.clone().into(), names), sweep),
             Self::Config { applied, what } => Content::ConfigReloaded(v1::ConfigReloaded {
                 applied: *applied,
                 what: what.clone(),
@@ -153,10 +153,29 @@ fn with_names(mut content: Content, names: &Names<'_>) -> Content {
         }
         Content::NodeSilent(silent) => silent.name = of(silent.guid),
         Content::DeviceFault(fault) => fault.name = of(fault.guid),
-        Content::Trap(trap) => {
-            let (guid, name) = names.of_lid(Lid(trap.lid));
-            (trap.node_guid, trap.node_name) = (guid.0, name);
+        Content::Trap(trap) => name_sender(trap, names),
+        Content::SweepStarted(started) => {
+            let traps = started.traps.iter_mut();
+            traps.for_each(|trap| name_sender(trap, names));
         }
+        Content::SweepEnded(sweep) => {
+            let switches = sweep.written_switches.iter_mut();
+            switches.for_each(|switch| switch.name = of(switch.guid));
+        }
+        _ => {}
+    }
+    content
+}
+
+fn name_sender(trap: &mut v1::Trap, names: &Names<'_>) {
+    let (guid, name) = names.of_lid(Lid(trap.lid));
+    (trap.node_guid, trap.node_name) = (guid.0, name);
+}
+
+fn found_by(mut content: Content, running: u64) -> Content {
+    match &mut content {
+        Content::LinkAppeared(link) | Content::LinkVanished(link) => link.sweep = running,
+        Content::NodeAppeared(node) | Content::NodeVanished(node) => node.sweep = running,
         _ => {}
     }
     content

@@ -96,7 +96,7 @@ impl Journal {
     fn note(&mut self, event: &Event) {
         match event {
             Event::NodeVanished { node, name } => self.gone.note(*node, name.clone()),
-            Event::SweepStarted { number, reason } => {
+            Event::SweepStarted { number, reason, .. } => {
                 let (number, reason) = (*number, *reason);
                 self.current = Some(Current {
                     number,
@@ -313,7 +313,8 @@ impl EventHub {
             topology: &snapshot.topology,
             gone: &journal.gone,
         };
-        let content = what.content(&names);
+        let sweep = journal.current.map_or(0, |current| current.number);
+        let content = what.content(&names, sweep);
         journal.sequence += 1;
         let event = Arc::new(Stamped {
             sequence: journal.sequence,
@@ -426,7 +427,8 @@ mod tests {
         silent(&hub);
         for number in 0..2 * KEPT_EVENTS as u32 {
             let (lid, what) = (weft_fabric::Lid(number % 50_000 + 1), "flap".to_owned());
-            hub.tell(DaemonEvent::Fabric(Event::Trap { lid, what }));
+            let number = u64::from(number) + 1;
+            hub.tell(DaemonEvent::Fabric(Event::Trap { number, lid, what }));
         }
         let kept = hub.subscribe(Some(0));
         assert!(

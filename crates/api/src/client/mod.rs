@@ -17,6 +17,7 @@ use crate::snapshot::{Assembler, SnapshotError};
 use crate::v1;
 use crate::v1::audit_service_client::AuditServiceClient;
 use crate::v1::cable_service_client::CableServiceClient;
+use crate::v1::change_service_client::ChangeServiceClient;
 use crate::v1::config_service_client::ConfigServiceClient;
 use crate::v1::counter_service_client::CounterServiceClient;
 use crate::v1::fabric_health_service_client::FabricHealthServiceClient;
@@ -242,6 +243,11 @@ impl Client {
     /// The service for the record of changes.
     pub fn audit(&self) -> AuditServiceClient<Calls> {
         AuditServiceClient::new(self.calls())
+    }
+
+    /// The service for who or what changed a part of the fabric.
+    pub fn changes(&self) -> ChangeServiceClient<Calls> {
+        ChangeServiceClient::new(self.calls())
     }
 
     /// The service for sweeps.

@@ -1,6 +1,6 @@
 //! Events, without names: the publisher fills them in.
 
-use weft_manager::{Event, LinkErrors, RefusedDevice, Standing, TopologyFault};
+use weft_manager::{Event, LinkErrors, RefusedDevice, ReportedChange, Standing, TopologyFault};
 
 use super::port;
 use super::quarantine::spared;
@@ -10,21 +10,22 @@ use crate::v1::{self, watch_response::Content};
 impl From<Event> for Content {
     fn from(event: Event) -> Self {
         match event {
-            Event::SweepStarted { number, reason } => {
-                let reason = v1::SweepReason::from(reason).into();
-                Self::SweepStarted(v1::SweepStarted { number, reason })
-            }
+            Event::SweepStarted {
+                number,
+                reason,
+                traps,
+            } => Self::SweepStarted(v1::SweepStarted {
+                number,
+                reason: v1::SweepReason::from(reason).into(),
+                traps: traps.into_iter().map(Into::into).collect(),
+            }),
             Event::Phase(phase) => {
                 let phase = v1::SweepPhase::from(phase).into();
                 Self::PhaseEntered(v1::PhaseEntered { phase })
             }
             Event::SweepEnded(report) => Self::SweepEnded(report.into()),
-            Event::NodeAppeared { node, name } => {
-                Self::NodeAppeared(v1::NodeEvent { guid: node.0, name })
-            }
-            Event::NodeVanished { node, name } => {
-                Self::NodeVanished(v1::NodeEvent { guid: node.0, name })
-            }
+            Event::NodeAppeared { node, name } => Self::NodeAppeared(node_event(node, name)),
+            Event::NodeVanished { node, name } => Self::NodeVanished(node_event(node, name)),
             Event::LinkAppeared { a, b } => Self::LinkAppeared(link(a, b)),
             Event::LinkVanished { a, b } => Self::LinkVanished(link(a, b)),
             Event::LinkUnused(link) => Self::LinkUnused(link.into()),
@@ -143,11 +144,9 @@ impl From<Event> for Content {
                     ..v1::DeviceFault::default()
                 })
             }
-            Event::Trap { lid, what } => Self::Trap(v1::Trap {
-                lid: lid.0,
-                what,
-                ..v1::Trap::default()
-            }),
+            Event::Trap { number, lid, what } => {
+                Self::Trap(ReportedChange { number, lid, what }.into())
+            }
             Event::Role { role, master, why } => Self::RoleChanged(v1::RoleChanged {
                 role: role.to_string(),
                 master: master.map_or(0, |guid| guid.0),
@@ -201,6 +200,25 @@ impl From<RefusedDevice> for v1::DeviceRefused {
             neighbour_guid: refused.neighbour.0,
             evidence: refused.evidence,
         }
+    }
+}
+
+impl From<ReportedChange> for v1::Trap {
+    fn from(trap: ReportedChange) -> Self {
+        Self {
+            lid: trap.lid.0,
+            what: trap.what,
+            number: trap.number,
+            ..Self::default()
+        }
+    }
+}
+
+fn node_event(node: weft_fabric::Guid, name: String) -> v1::NodeEvent {
+    v1::NodeEvent {
+        guid: node.0,
+        name,
+        ..v1::NodeEvent::default()
     }
 }
 

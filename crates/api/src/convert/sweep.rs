@@ -1,7 +1,9 @@
 //! Sweeps.
 
 use weft_manager::sm::pause::Pause;
-use weft_manager::{LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink};
+use weft_manager::{
+    Certified, LinkEnd, SweepPhase, SweepReason, SweepReport, UnusedLink, WrittenSwitch,
+};
 
 use crate::time::{duration, timestamp};
 use crate::v1;
@@ -88,6 +90,31 @@ impl From<SweepReport> for v1::Sweep {
             asked: report.asked,
             unused_link_count: report.unused_links,
             unused_links: report.unused.into_iter().map(Into::into).collect(),
+            blocks: report.tables.blocks,
+            written_switch_count: report.tables.switches,
+            written_switches: report.tables.first.into_iter().map(Into::into).collect(),
+            certificate: report.tables.certificate.map(Into::into),
+        }
+    }
+}
+
+/// Without the name, because only the daemon knows that.
+impl From<WrittenSwitch> for v1::WrittenSwitch {
+    fn from(written: WrittenSwitch) -> Self {
+        Self {
+            guid: written.switch.0,
+            name: String::new(),
+            blocks: written.blocks,
+        }
+    }
+}
+
+impl From<Certified> for v1::RouteCertificate {
+    fn from(proved: Certified) -> Self {
+        Self {
+            routes: proved.routes,
+            disconnected: proved.disconnected,
+            dependencies: proved.dependencies,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod links;
 mod ports;
+mod sweeps;
 
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub use ports::{
     AUTHOR_MAX, DisabledPort, DisabledState, LinkChange, PortAction, PortNote, PortOrder, PortSide,
     REASON_MAX,
 };
+
+pub use sweeps::{Certified, ReportedChange, WrittenSwitch, WrittenTables};
 
 pub use links::{
     BarredPort, ErrorEntry, ExpectedNode, LinkEnd, LinkErrors, Spared, Standing, TopologyFault,
@@ -355,6 +358,8 @@ pub struct SweepReport {
     pub unused_links: u32,
     /// The first 256 of them.
     pub unused: Vec<UnusedLink>,
+    /// The linear tables that it wrote.
+    pub tables: Box<WrittenTables>,
 }
 
 /// The loops of the loop test.
@@ -381,6 +386,8 @@ pub enum Event {
         number: u64,
         /// Why.
         reason: SweepReason,
+        /// The first 16 traps that have reported changes since the one before began, in order.
+        traps: Vec<ReportedChange>,
     },
     /// A sweep entered a phase.
     Phase(SweepPhase),
@@ -541,6 +548,8 @@ pub enum Event {
     },
     /// A trap arrived.
     Trap {
+        /// Counts the traps that have arrived, from 1.
+        number: u64,
         /// LID of the sender.
         lid: Lid,
         /// Description of the trap.

@@ -172,24 +172,32 @@ impl Devices {
     }
 
     fn confirm_table(&mut self, node: u32, reply: &Reply<'_>) {
-        let modifier = BlockModifier::from_bits(reply.modifier);
-        let count = usize::from(modifier.count);
-        let asked = reply.asked.chunks_exact(LFT_BLOCK).take(count);
         let device = &mut self[node];
-        for (offset, (asked, held)) in asked.zip(reply.data.chunks_exact(LFT_BLOCK)).enumerate() {
-            if asked == held {
-                device
-                    .observed
-                    .lft
-                    .confirm(modifier.block as usize + offset, held);
-            }
+        for (block, held) in confirmed_blocks(reply) {
+            device.observed.lft.confirm(block, held);
         }
     }
+}
+
+/// The blocks of a linear table that a switch has taken over, with their numbers.
+fn confirmed_blocks<'a>(reply: &Reply<'a>) -> impl Iterator<Item = (usize, &'a [u8])> {
+    let modifier = BlockModifier::from_bits(reply.modifier);
+    let count = usize::from(modifier.count);
+    let asked = reply.asked.chunks_exact(LFT_BLOCK).take(count);
+    let blocks = asked.zip(reply.data.chunks_exact(LFT_BLOCK)).enumerate();
+    blocks
+        .filter(|(_, (asked, held))| asked == held)
+        .map(move |(offset, (_, held))| (modifier.block as usize + offset, held))
 }
 
 impl Manager {
     /// Processes the answer to a successful Set.
     pub(super) fn confirm(&mut self, node: u32, reply: &Reply<'_>) {
+        if reply.attribute == AttributeId::LINEAR_FDB {
+            let guid = self.devices[node].identity.guid;
+            let blocks = confirmed_blocks(reply).count() as u32;
+            self.sweep.written.add(guid, blocks);
+        }
         for news in self.devices.confirm(node, reply) {
             let device = &self.devices[node];
             match news {

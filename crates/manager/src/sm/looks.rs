@@ -109,6 +109,8 @@ impl Manager {
         let is_good = view.status() == 0 && self.used_links_changed(now, node, view) == Some(false);
         if !is_good || (again && !self.look(now, node)) {
             self.sweep_there(now, node);
+        } else if let Some(lids) = self.planning.plan.lids.get(node as usize) {
+            self.sweep.next.reported.forget(*lids);
         }
     }
 

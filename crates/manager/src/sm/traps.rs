@@ -8,7 +8,7 @@ use weft_wire::sm::{AttributeId, Notice, Trap};
 use weft_wire::smp::{Smp, SmpView, respond};
 
 use super::Manager;
-use crate::io::{Event, SweepReason};
+use crate::io::{Event, ReportedChange, SweepReason};
 
 impl Manager {
     /// Processes a trap: it is answered and reported, and if it indicates a change of the fabric, a sweep
@@ -38,7 +38,12 @@ impl Manager {
             None => "a vendor's notice".into(),
         };
         let lid = notice.issuer_lid;
-        self.out.event(Event::Trap { lid, what });
+        let number = self.out.totals.traps;
+        self.out.event(Event::Trap {
+            number,
+            lid,
+            what: what.clone(),
+        });
         let changed = matches!(
             trap,
             Some(
@@ -56,6 +61,8 @@ impl Manager {
         }
         // When it came first it was answered by a sweep of everything.
         if changed && !repeated && !self.settings.sweeps.ignore_traps {
+            let reported = ReportedChange { number, lid, what };
+            self.sweep.next.reported.add(reported);
             match trap {
                 Some(Trap::PortChangeState(_)) if self.look_at_ports(now, lid) => return,
                 Some(Trap::PortChangeState(_)) => self.links_reported(lid),

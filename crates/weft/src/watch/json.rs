@@ -35,7 +35,11 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             let reason = reason_name(started.reason());
             (
                 "sweep_started",
-                json!({ "number": started.number, "reason": reason }),
+                json!({
+                    "number": started.number,
+                    "reason": reason,
+                    "traps": started.traps.iter().map(trap_json).collect::<Vec<_>>(),
+                }),
             )
         }
         Content::PhaseEntered(entered) => ("phase_entered", json!({ "phase": phase(entered) })),
@@ -173,15 +177,7 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             "device_fault",
             json!({ "guid": guid(fault.guid), "name": fault.name, "what": fault.what }),
         ),
-        Content::Trap(trap) => (
-            "trap",
-            json!({
-                "lid": trap.lid,
-                "guid": guid(trap.node_guid),
-                "name": trap.node_name,
-                "what": trap.what,
-            }),
-        ),
+        Content::Trap(trap) => ("trap", trap_json(trap)),
         Content::TrapsSuppressed(traps) => (
             "traps_suppressed",
             json!({
@@ -287,12 +283,26 @@ fn rule(fault: &v1::TopologyFault) -> Option<&'static str> {
     }
 }
 
+fn trap_json(trap: &v1::Trap) -> Value {
+    json!({
+        "number": trap.number,
+        "lid": trap.lid,
+        "guid": guid(trap.node_guid),
+        "name": trap.node_name,
+        "what": trap.what,
+    })
+}
+
 fn node_json(node: &v1::NodeEvent) -> Value {
-    json!({ "guid": guid(node.guid), "name": node.name })
+    json!({ "guid": guid(node.guid), "name": node.name, "sweep": node.sweep })
 }
 
 fn link_json(link: &v1::LinkEvent) -> Value {
-    json!({ "a": end_json(&link.a, &link.a_name), "b": end_json(&link.b, &link.b_name) })
+    json!({
+        "a": end_json(&link.a, &link.a_name),
+        "b": end_json(&link.b, &link.b_name),
+        "sweep": link.sweep,
+    })
 }
 
 fn end_json(id: &Option<v1::PortId>, name: &str) -> Value {

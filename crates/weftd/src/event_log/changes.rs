@@ -265,6 +265,7 @@ mod tests {
         let node = |guid: u64| v1::NodeEvent {
             guid,
             name: format!("n{guid}"),
+            ..v1::NodeEvent::default()
         };
         let link = |a: u64, b: u64| {
             let end = |node_guid| Some(v1::PortId { node_guid, port: 1 });

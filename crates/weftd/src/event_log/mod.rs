@@ -265,7 +265,7 @@ pub(crate) fn guid(guid: u64) -> String {
 
 fn sweep_link_or_role(event: &Event) {
     match event {
-        Event::SweepStarted { number, reason } => {
+        Event::SweepStarted { number, reason, .. } => {
             let reason = reason_name(*reason);
             debug!(
                 event = "sweep_started",
@@ -599,7 +599,7 @@ mod tests {
             topology: &weft_fabric::Topology::default(),
             gone: &crate::names::Gone::default(),
         };
-        event_log.log(what, &what.content(&names));
+        event_log.log(what, &what.content(&names, 0));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl AuditService for Services {
 }
 
 impl Services {
-    fn audit_dir(&self) -> Result<PathBuf, Status> {
+    pub(super) fn audit_dir(&self) -> Result<PathBuf, Status> {
         let dir = self.audit.dir().map(ToOwned::to_owned);
         dir.ok_or_else(|| {
             Status::failed_precondition(

@@ -2,6 +2,7 @@
 
 mod audit;
 mod cable;
+mod change;
 mod chunks;
 mod config;
 mod counter_watch;
@@ -50,6 +51,7 @@ use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::audit_service_server::AuditServiceServer;
 use weft_api::v1::cable_service_server::CableServiceServer;
+use weft_api::v1::change_service_server::ChangeServiceServer;
 use weft_api::v1::config_service_server::ConfigServiceServer;
 use weft_api::v1::counter_service_server::CounterServiceServer;
 use weft_api::v1::fabric_health_service_server::FabricHealthServiceServer;
@@ -95,6 +97,7 @@ use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
+pub(crate) use watch::{place_of, token};
 
 /// Dependencies of the services.
 #[derive(Clone)]
@@ -238,6 +241,7 @@ fn router(
         .add_service(fabrics)
         .add_service(HistoryServiceServer::new(services.clone()))
         .add_service(AuditServiceServer::new(services.clone()))
+        .add_service(ChangeServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let router = routes.routes().into_axum_router();

@@ -6,6 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::sweep_service_server::SweepService;
+use weft_fabric::Guid;
 
 use super::facts::Facts;
 use super::operation::origin;
@@ -66,7 +67,9 @@ impl SweepService for Services {
                 return Err(not_there(&what, Facts::none().with("sweep", number)));
             }
         };
-        Ok(Response::new(v1::GetSweepResponse { sweep: Some(sweep) }))
+        drop(journal);
+        let sweep = Some(self.with_names(sweep));
+        Ok(Response::new(v1::GetSweepResponse { sweep }))
     }
 
     async fn list_sweeps(
@@ -79,13 +82,23 @@ impl SweepService for Services {
         // Newest first: keys count down.
         let sweeps = sweeps.into_iter().map(|sweep| {
             let key = (u64::MAX - sweep.number, 0);
-            (key, v1::Sweep::from(sweep.as_ref().clone()))
+            (key, self.with_names(sweep.as_ref().clone().into()))
         });
         let (sweeps, next_page_token) = page.cut(sweeps);
         Ok(Response::new(v1::ListSweepsResponse {
             sweeps,
             next_page_token,
         }))
+    }
+}
+
+impl Services {
+    /// A sweep with the names of the switches that it has written.
+    fn with_names(&self, mut sweep: v1::Sweep) -> v1::Sweep {
+        for switch in &mut sweep.written_switches {
+            switch.name = self.hub.name_of(Guid(switch.guid));
+        }
+        sweep
     }
 }
 

@@ -119,7 +119,8 @@ fn message(run: u64, event: &Arc<Stamped>) -> v1::WatchResponse {
     }
 }
 
-fn token(run: u64, sequence: u64) -> String {
+/// The place of an event: the run of the daemon, and its number there.
+pub(crate) fn token(run: u64, sequence: u64) -> String {
     format!("{run:016x}-{sequence}")
 }
 
@@ -149,11 +150,14 @@ fn parse(token: &str) -> Result<Option<(u64, u64)>, Status> {
     if token.is_empty() {
         return Ok(None);
     }
-    let parsed = token.split_once('-').and_then(|(run, sequence)| {
-        Some((u64::from_str_radix(run, 16).ok()?, sequence.parse().ok()?))
-    });
     let wrong = || Status::invalid_argument("resume_token: expected that of an earlier message");
-    parsed.map(Some).ok_or_else(wrong)
+    place_of(token).map(Some).ok_or_else(wrong)
+}
+
+/// The run and the number there of a token.
+pub(crate) fn place_of(token: &str) -> Option<(u64, u64)> {
+    let (run, sequence) = token.split_once('-')?;
+    Some((u64::from_str_radix(run, 16).ok()?, sequence.parse().ok()?))
 }
 
 #[cfg(test)]

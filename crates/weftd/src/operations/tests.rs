@@ -59,6 +59,7 @@ async fn a_plan_goes_from_state_to_state() {
     hub.tell(DaemonEvent::Fabric(Event::SweepStarted {
         number: 8,
         reason,
+        traps: Vec::new(),
     }));
     hub.tell(DaemonEvent::Fabric(Event::Phase(SweepPhase::Program)));
     while operations.get("mine").unwrap().steps_done < 2 {

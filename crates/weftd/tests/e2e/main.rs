@@ -3,6 +3,7 @@
 
 mod admission;
 mod audit;
+mod changes;
 mod configuration;
 mod counters;
 mod deadlines;

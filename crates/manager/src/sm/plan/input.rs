@@ -19,7 +19,7 @@ use super::loops;
 use super::port_tables;
 use super::routes::{RouteInput, Routes};
 use super::steps;
-use crate::io::Event;
+use crate::io::{Certified, Event};
 
 /// Nodes, links and LIDs as they are to be.
 #[derive(Debug, Clone, Default)]
@@ -154,6 +154,8 @@ pub struct PlanInput {
 pub(in super::super) struct Told {
     /// The engine and its notes, or why there are no routes; none where routes stay.
     pub(super) routing: Option<String>,
+    /// What is proved of the routes that are to be in force.
+    pub(super) certificate: Option<Certified>,
     /// Work that failed.
     pub(super) unfinished: Vec<String>,
     /// Faults of devices.

@@ -217,10 +217,12 @@ impl Told {
     pub(super) fn tell(self, out: &mut Outbox, sweep: &mut Sweep) {
         let Told {
             routing,
+            certificate,
             unfinished,
             faults,
             events,
         } = self;
+        sweep.report.tables.certificate = certificate;
         events.into_iter().for_each(|event| out.event(event));
         if let Some(routing) = routing {
             sweep.report.routing = routing;

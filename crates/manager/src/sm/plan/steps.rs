@@ -8,6 +8,7 @@ use weft_routing::{Old, Refusal, Routed, Tables, Transition, certify_transition_
 use super::Plan;
 use super::input::{Held, Told};
 use super::routes::Routes;
+use crate::io::Certified;
 
 /// Plans the transition from the switches' tables to `new`, the tables of the routes of `plan` with the entries of
 /// loops; `moves_halves` where some switches change lanes' halves otherwise by then.
@@ -21,6 +22,7 @@ pub(super) fn plan(
     let Some(routed) = &plan.routes.routed else {
         return;
     };
+    let proved = Certified::of(routed.certificate());
     // Groups that are not known are proved with no tables, neither their entries nor what they have sent off.
     let unknown = held.any && held.unknown_groups;
     (plan.pause, plan.settle) = (unknown, unknown);
@@ -52,6 +54,7 @@ pub(super) fn plan(
             }
         }
     }
+    told.certificate = Some(proved);
     plan.steps.push(new);
 }
 

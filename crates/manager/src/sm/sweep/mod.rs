@@ -6,11 +6,15 @@
 //! | `next` | triggers and times of sweeps |
 //! | `steps` | the transition of all switches from their tables to the new ones |
 //! | `phases` | from one phase to the next |
+//! | `reported` | traps that the next sweep answers |
+//! | `written` | the switches whose tables it changed |
 
 mod abandoned;
 mod next;
 mod phases;
+mod reported;
 mod steps;
+mod written;
 
 use weft_fabric::Tick;
 use weft_wire::enums::PortState;
@@ -23,6 +27,7 @@ use crate::io::{SweepPhase, SweepReason, SweepReport};
 use abandoned::Abandoned;
 use next::Next;
 pub(super) use steps::{Gate, Steps};
+use written::Written;
 
 /// Things left to do that a report lists; the rest is counted.
 const UNFINISHED_MAX: usize = 64;
@@ -38,6 +43,7 @@ pub(super) struct Sweep {
     pub report: SweepReport,
     more_unfinished: usize,
     pub steps: Steps,
+    pub written: Written,
     pub next: Next,
     /// It looks only where something was reported.
     pub near: Option<Near>,
@@ -130,6 +136,7 @@ impl Sweep {
         self.number += 1;
         (self.started, self.phase_started) = (now, now);
         (self.steps.step, self.more_unfinished) = (0, 0);
+        self.written = Written::default();
         self.losses = Losses::default();
         (self.looked_again, self.only_reads) = (false, false);
         let routing = std::mem::take(&mut self.report.routing);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weft_fabric::Tick;
 
+use super::reported::ReportedChanges;
 use crate::io::SweepReason;
 use crate::sm::near::Reports;
 use crate::sm::settings::SweepSettings;
@@ -21,6 +22,8 @@ pub(in crate::sm) struct Next {
     ever: bool,
     /// Reported changes that it has to examine.
     pub(in crate::sm) reports: Reports,
+    /// The traps that reported them.
+    pub(in crate::sm) reported: ReportedChanges,
 }
 
 impl Next {

@@ -34,7 +34,12 @@ impl Manager {
         self.out.begin_sweep();
         self.sweep.begin(now, reason);
         let number = self.sweep.number;
-        self.out.event(Event::SweepStarted { number, reason });
+        let traps = self.sweep.next.reported.take();
+        self.out.event(Event::SweepStarted {
+            number,
+            reason,
+            traps,
+        });
         self.enter_phase(now, SweepPhase::Discover);
         match self.reported_switches(reason) {
             Some(reported) => self.begin_near_discovery(&reported),
@@ -251,6 +256,7 @@ impl Manager {
         let sweep = &mut self.sweep;
         sweep.report.generation = self.out.published.generation;
         sweep.report.role = self.election.role();
+        sweep.written.tell(&mut sweep.report.tables);
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
         if sweep.more_unfinished > 0 {
             let more = sweep.more_unfinished;
