@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 22] = [
+const FILES: [&str; 23] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -27,6 +27,7 @@ const FILES: [&str; 22] = [
     "v1/picture",
     "v1/history",
     "v1/audit",
+    "v1/incident",
     "v1/moment",
 ];
 

@@ -8,6 +8,7 @@ mod emulator;
 mod fm;
 mod health;
 mod history;
+mod incident;
 mod opareport;
 mod operation;
 mod picture;
@@ -37,6 +38,7 @@ use health::HEALTH;
 pub(crate) use health::{Health, HealthCommand};
 use history::LOG;
 pub(crate) use history::{PastLog, ShowHistory};
+pub(crate) use incident::{IncidentCommand, IncidentSave};
 use operation::OPERATION;
 pub(crate) use operation::{OperationCommand, Why};
 pub(crate) use picture::{Export, RouteShow};
@@ -204,6 +206,9 @@ pub(crate) enum Command {
     /// List changes that were asked for, with who and why, and check that record.
     #[command(subcommand, after_help = LOG)]
     Audit(AuditCommand),
+    /// Save and list copies of the recording of the subnet manager's inputs, which `weft-lab replay` runs again.
+    #[command(subcommand)]
+    Incident(IncidentCommand),
     /// Print what differs between two moments: nodes, links, LIDs and routes.
     #[command(after_help = DIFF)]
     Diff(Diff),

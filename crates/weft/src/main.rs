@@ -19,6 +19,7 @@ mod errors;
 mod fabric;
 mod fm;
 mod health;
+mod incident;
 mod layout;
 mod loop_test;
 mod moment;
@@ -93,6 +94,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(&args.daemon, command).await,
+        Command::Incident(command) => incident::run(&args.daemon, command).await,
         Command::Audit(command) => audit::run(&args.daemon, command).await,
         Command::Diff(command) => diff::run(&args.daemon, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,

@@ -55,7 +55,7 @@ fn all_same(file: &[u8], what: &str) -> usize {
     replay.manager().unwrap().status().sweep as usize
 }
 
-/// A fabric of 16 hosts, brought up with keys, and swept once more.
+/// A fabric of 4 hosts, brought up with keys, and swept once more.
 fn recorded() -> (Vec<u8>, Vec<(Tick, Packet)>) {
     let (tape, sent) = (Tape::default(), Sent::default());
     let mut settings = Settings {

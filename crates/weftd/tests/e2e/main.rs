@@ -3,6 +3,7 @@
 
 mod admission;
 mod audit;
+mod black_box;
 mod configuration;
 mod counters;
 mod deadlines;
