@@ -27,6 +27,7 @@ const FILES: [&str; 23] = [
     "v1/picture",
     "v1/history",
     "v1/audit",
+    "v1/incident",
     "v1/moment",
     "v1/change",
 ];

@@ -1,6 +1,7 @@
-//! `weft-lab`: runs campaigns and replays their seeds; runs experiments.
+//! `weft-lab`: runs campaigns and replays their seeds; replays recordings of weftd; runs experiments.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod replay;
 mod run;
 
 use std::io::{self, Write};
@@ -17,7 +18,8 @@ use weft_testkit::campaign::{EVENTS_SHOWN, Outcome, bring_up, election, maintena
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 all rules and published figures held, 1 one did not, 2 usage."
+    after_help = "Exit codes: 0 all rules and published figures held, a replay did what was recorded; \
+                  1 one did not; 2 usage, or what is no recording."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -34,6 +36,8 @@ enum Campaign {
     Maintenance(Seeds),
     /// Scenarios from files: traffic on a fabric, compared with published measurements.
     Run(run::Arguments),
+    /// The manager over a recording of its inputs: the same bytes out, or where they part.
+    Replay(replay::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -114,6 +118,11 @@ fn run(campaign: Campaign) -> Result<bool, Failure> {
             let text = report_maintenance(&outcome, seeds.trace);
             Ok((outcome.breaches.is_empty(), text))
         }),
+        Campaign::Replay(arguments) => {
+            let (held, text) = replay::run(&arguments).map_err(Failure::Told)?;
+            io::stdout().write_all(for_terminal(&text).as_bytes())?;
+            Ok(held)
+        }
         Campaign::Run(arguments) => {
             let (held, text) = run::run(&arguments).map_err(Failure::Told)?;
             io::stdout().write_all(run::shown(&arguments, text).as_bytes())?;

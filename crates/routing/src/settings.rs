@@ -138,7 +138,7 @@ impl HypercubeSettings {
 }
 
 /// Cost and order of a port (`<PortData>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortCost {
     /// Of equal paths the one with the lowest order is taken (`vPort`).
     pub order: u8,
@@ -201,7 +201,7 @@ impl Dimension {
 }
 
 /// A dimension of a mesh or torus.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dimension {
     /// Its last switch is joined to its first.
     pub toroidal: bool,

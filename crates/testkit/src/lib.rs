@@ -7,6 +7,7 @@
 //! | [`cluster`] | several managers with one emulator |
 //! | [`door`] | datagrams counted where they enter the emulator |
 //! | [`digest`] | datagrams and times of a run, to compare it with another |
+//! | [`tape`] | recordings of the managers of a run |
 //! | [`view`] | the fabric as its registers describe it |
 //! | [`oracle`] | the rules of a fabric |
 //! | [`campaign`] | faults drawn from a seed, and checks of the rules after each |
@@ -18,7 +19,9 @@ pub mod door;
 pub mod grid;
 pub mod oracle;
 mod reader;
+pub mod tape;
 pub mod view;
 pub mod world;
 
+pub use tape::Tape;
 pub use world::{NoTap, Tap, Wait, World, WorldError};

@@ -11,6 +11,7 @@ use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
 use weft_manager::{Manager, MulticastLid, Planner};
+use weft_replay::Recorded;
 use weft_wire::packet::Packet;
 
 use thiserror::Error;
@@ -18,6 +19,7 @@ use thiserror::Error;
 use crate::door::Door;
 use crate::oracle::Breach;
 use crate::reader::Reader;
+use crate::tape::Tape;
 
 /// Longest time for which devices' answers about congestion control are waited for.
 pub const CONTROL_MAX: Duration = Duration::from_secs(600);
@@ -31,6 +33,9 @@ pub enum WorldError {
     /// The emulator refused.
     #[error(transparent)]
     Control(#[from] emulated::ControlError),
+    /// A recording cannot begin.
+    #[error("no recording begins: {0}")]
+    Tape(#[from] std::io::Error),
     /// The manager and the emulator keep each other busy without time passing.
     #[error("{steps} datagrams at {now_ns} ns without time passing")]
     Livelock {
@@ -68,6 +73,17 @@ impl Tap for NoTap {
 /// Datagrams at one moment that are taken for a livelock, for each port of the fabric.
 const STEPS_PER_PORT_MAX: u64 = 2_000;
 
+/// A manager that is started, recorded where there is a tape.
+fn started(
+    now: Tick,
+    settings: Settings,
+    stored: Option<&[u8]>,
+    tape: Option<&Tape>,
+) -> Result<Recorded, WorldError> {
+    let recorder = tape.map(|tape| tape.recorder("testkit")).transpose()?;
+    Ok(Recorded::new(now, settings, stored, recorder))
+}
+
 /// A manager and the fabric that it manages.
 #[derive(Debug)]
 pub struct World<T: Tap = NoTap> {
@@ -75,7 +91,9 @@ pub struct World<T: Tap = NoTap> {
     pub emulator: Emulator,
     /// Observer of the manager's port.
     pub tap: T,
-    manager: Manager,
+    manager: Recorded,
+    /// Where its inputs are recorded, and those of later ones.
+    tape: Option<Tape>,
     planner: Planner,
     /// Writes congestion control, after the first request.
     congestion: Option<Congestion>,
@@ -106,6 +124,20 @@ impl<T: Tap> World<T> {
         settings: Settings,
         tap: T,
     ) -> Result<Self, WorldError> {
+        Self::taped(topology, options, settings, tap, None)
+    }
+
+    /// As [`Self::new`], with recordings of the managers.
+    ///
+    /// # Errors
+    /// As there, or [`WorldError::Tape`].
+    pub fn taped(
+        topology: Arc<Topology>,
+        options: Options,
+        settings: Settings,
+        tap: T,
+        tape: Option<Tape>,
+    ) -> Result<Self, WorldError> {
         let host = first_host(&topology).ok_or(WorldError::NoHost)?;
         let ports: usize = topology.nodes().map(|(_, node)| node.ports().len()).sum();
         let mut emulator = Emulator::new(topology, options)?;
@@ -116,12 +148,13 @@ impl<T: Tap> World<T> {
             is_sm: true,
         };
         emulator.handle(Tick(0), emulated::Input::Control(is_sm))?;
-        let mut manager = Manager::new(settings, None);
+        let mut manager = started(Tick(0), settings, None, tape.as_ref())?;
         manager.handle(Tick(0), Input::Tick);
         Ok(Self {
             emulator,
             tap,
             manager,
+            tape,
             planner: Planner::default(),
             congestion: None,
             refusals: Vec::new(),
@@ -181,13 +214,23 @@ impl<T: Tap> World<T> {
     }
 
     /// Ends the manager as a crash would, and starts a new one with its stored state.
-    pub fn restart(&mut self, settings: Settings) {
-        self.manager = Manager::new(settings, self.stored.as_deref());
+    ///
+    /// # Errors
+    /// [`WorldError::Tape`].
+    pub fn restart(&mut self, settings: Settings) -> Result<(), WorldError> {
+        let stored = self.stored.as_deref();
+        self.manager = started(self.now, settings, stored, self.tape.as_ref())?;
         self.planner = Planner::new(self.planner.takes());
         if let Some(reader) = &mut self.reader {
             reader.begin();
         }
         self.manager.handle(self.now, Input::Tick);
+        Ok(())
+    }
+
+    /// Ends the recording of the manager with all that it has done.
+    pub fn end_tape(&mut self) {
+        self.manager.stop_recording();
     }
 
     /// Has plans take so long from now on; at first they take no time.

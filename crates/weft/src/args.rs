@@ -8,6 +8,7 @@ mod emulator;
 mod fm;
 mod health;
 mod history;
+mod incident;
 mod opareport;
 mod operation;
 mod picture;
@@ -40,6 +41,7 @@ use health::HEALTH;
 pub(crate) use health::{Health, HealthCommand};
 use history::LOG;
 pub(crate) use history::{PastLog, ShowHistory};
+pub(crate) use incident::{IncidentCommand, IncidentSave};
 use operation::OPERATION;
 pub(crate) use operation::{OperationCommand, Why};
 pub(crate) use picture::{Export, RouteShow};
@@ -223,6 +225,9 @@ pub(crate) enum Command {
     /// Print what a change comes from: of a way between two hosts, of a port, or of an event.
     #[command(after_help = WHY)]
     Why(WhyArgs),
+    /// Save and list copies of the recording of the subnet manager's inputs, which `weft-lab replay` runs again.
+    #[command(subcommand)]
+    Incident(IncidentCommand),
     /// Print what differs between two moments: nodes, links, LIDs and routes.
     #[command(after_help = DIFF)]
     Diff(Diff),

@@ -20,6 +20,7 @@ mod errors;
 mod fabric;
 mod fm;
 mod health;
+mod incident;
 mod layout;
 mod loop_test;
 mod moment;
@@ -98,6 +99,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(args, command).await,
         Command::Audit(command) => audit::run(args, command).await,
+        Command::Incident(command) => incident::run(&args.daemon, command).await,
         Command::Why(command) => changes::why(&args.daemon, command).await,
         Command::Who(command) => changes::who(&args.daemon, command).await,
         Command::Diff(command) => diff::run(args, command).await,

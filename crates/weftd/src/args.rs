@@ -12,6 +12,7 @@ use weft_fabric::generate::FABRICS;
 use weft_report::Point;
 use weft_transport::umad::PortSpec;
 
+use crate::black_box::RecordingArgs;
 use crate::history::HistoryArgs;
 
 const AFTER: &str = "\
@@ -63,6 +64,8 @@ pub(crate) struct Args {
     remember: u32,
     #[command(flatten)]
     pub(crate) history: HistoryArgs,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     /// Address of the API, by default 127.0.0.1 with port 9313 for instance 0, 9323 for instance 1 and so on; port 0
     /// chooses a free one. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.
     #[arg(long, value_name = "ADDRESS:PORT")]

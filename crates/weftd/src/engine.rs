@@ -13,9 +13,10 @@ use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, Snapshot, Tick, text};
 use weft_manager::link_errors::LinkExcess;
 use weft_manager::{
-    Command, CommandError, Event, Input, Manager, MulticastLid, MulticastStorm, Output, PortOrder,
-    Reply, SweepPhase,
+    Command, CommandError, Event, Input, MulticastLid, MulticastStorm, Output, PortOrder, Reply,
+    SweepPhase,
 };
+use weft_replay::Recorded;
 use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
 
@@ -61,7 +62,7 @@ enum End {
 
 /// The manager with all that connects it.
 pub(crate) struct Engine {
-    manager: Manager,
+    manager: Recorded,
     plans: Plans,
     hub: Arc<EventHub>,
     metrics: Arc<Metrics>,
@@ -111,7 +112,7 @@ pub(crate) struct Lost {
 
 impl Engine {
     pub(crate) fn new(
-        manager: Manager,
+        manager: Recorded,
         plans: Plans,
         hub: Arc<EventHub>,
         metrics: Arc<Metrics>,
@@ -223,7 +224,10 @@ impl Engine {
                     self.receive_late(&mut receiver).await;
                     self.handle(Input::Tick);
                 }
-                _ = reports.tick() => self.report(),
+                _ = reports.tick() => {
+                    self.report();
+                    self.manager.flush();
+                }
             }
         }
     }

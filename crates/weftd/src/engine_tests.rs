@@ -45,7 +45,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         None,
     ));
     let dispatch = MadDispatch::new(Handle::current(), lines);
-    let manager = Manager::new(Settings::default(), None);
+    let manager = Recorded::new(Tick(0), Settings::default(), None, None);
     let persist = watch::Sender::default();
     let (plans, _planner) = planner();
     let mut engine = Engine::new(manager, plans, hub, metrics, persist, dispatch, to_queries);

@@ -6,6 +6,7 @@ mod args;
 mod attachment;
 mod audit;
 mod baselines;
+mod black_box;
 mod changes;
 mod config;
 mod control;

@@ -8,15 +8,17 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
-use weft_manager::Manager;
+use weft_fabric::Tick;
+use weft_replay::Recorded;
 
 use crate::args::Args;
 use crate::audit::Audit;
 use crate::baselines::Baselines;
+use crate::black_box;
 use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
-use crate::event_hub::EventHub;
+use crate::event_hub::{EventHub, unix_time_ns};
 use crate::grpc::{self, CounterReaders, HistoryReaders, Services};
 use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
@@ -97,6 +99,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         connected_to,
         opafmcmd: place,
         history,
+        recording,
     } = opened;
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
@@ -135,6 +138,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let tracer = trace(&mut parts, args, &hub, &stopping);
     let history = history.map(|place| Arc::new(History::new(place)));
     let audit = Audit::new(audit_dir, hub.clone());
+    let recording = black_box::open(recording);
     let metrics = Arc::new(Metrics::new(
         hub.clone(),
         port_metrics.clone(),
@@ -175,6 +179,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         history: history.clone(),
         history_readers: HistoryReaders::default(),
         audit: audit.clone(),
+        black_box: recording.black_box,
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -224,7 +229,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         queries.run(stop_queries).await;
         Ok(())
     })?;
-    let manager = Manager::new(settings, stored.as_deref());
+    if let Some(keeping) = recording.keeping {
+        parts.task("recording", keeping.run(hub.clone(), stopping.clone()));
+    }
+    let now = Tick(unix_time_ns());
+    let manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let (plans, planner) = planner();
     parts.worker("planner", &stopping, move || async move {

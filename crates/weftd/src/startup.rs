@@ -8,6 +8,7 @@ use tracing::{info, warn};
 use weft_transport::Connection;
 
 use crate::args::Args;
+use crate::black_box::RecordingPlace;
 use crate::config::{self, Loaded, Usable};
 use crate::error::DaemonError;
 use crate::fabric::{ControlSocket, Source};
@@ -50,6 +51,8 @@ pub(crate) struct Opened {
     pub(crate) opafmcmd: Place,
     /// Where the past is kept; none where it is not.
     pub(crate) history: Option<HistoryPlace>,
+    /// Where the manager's inputs are recorded; none where they are not.
+    pub(crate) recording: Option<RecordingPlace>,
 }
 
 /// Where the vendor's `opafmcmd` finds this daemon.
@@ -90,6 +93,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let store = open_store(args)?;
     let stores_in = store.as_ref().map(Store::dir);
     let history = args.history.place(stores_in, args.instance);
+    let recording = args.recording.place(stores_in, args.instance);
     let stored = match &store {
         Some(store) => store.load()?,
         None => None,
@@ -123,6 +127,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         connected_to,
         opafmcmd: Place::new(args),
         history,
+        recording,
     })
 }
 

@@ -23,6 +23,7 @@ use crate::v1::counter_service_client::CounterServiceClient;
 use crate::v1::fabric_health_service_client::FabricHealthServiceClient;
 use crate::v1::fabric_service_client::FabricServiceClient;
 use crate::v1::history_service_client::HistoryServiceClient;
+use crate::v1::incident_service_client::IncidentServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
 use crate::v1::operation_service_client::OperationServiceClient;
 use crate::v1::perf_group_service_client::PerfGroupServiceClient;
@@ -248,6 +249,11 @@ impl Client {
     /// The service for who or what changed a part of the fabric.
     pub fn changes(&self) -> ChangeServiceClient<Calls> {
         ChangeServiceClient::new(self.calls())
+    }
+
+    /// The service for copies of the recording.
+    pub fn incidents(&self) -> IncidentServiceClient<Calls> {
+        IncidentServiceClient::new(self.calls())
     }
 
     /// The service for sweeps.

@@ -171,11 +171,19 @@ impl IntendedBuilder {
     /// [`IntendedError`] where an end names no node or another one than it describes, or its port has a cable.
     pub fn link(&mut self, ends: [EndSelector; 2], line: u64) -> Result<(), IntendedError> {
         debug_assert!(self.is_sorted, "nodes are complete");
-        let index = self.intended.links.len() as u32;
         let [a, b] = ends;
         let ends = [self.end(&a)?, self.end(&b)?];
-        for end in &ends {
-            let cables = &mut self.intended.cables[end.node as usize];
+        self.cable(IntendedLink { ends, line })
+    }
+
+    /// Adds a cable between nodes that are there, by their indices.
+    pub(super) fn cable(&mut self, link: IntendedLink) -> Result<(), IntendedError> {
+        let index = self.intended.links.len() as u32;
+        for end in &link.ends {
+            let Some(cables) = self.intended.cables.get_mut(end.node as usize) else {
+                let number = format!("number {}", end.node);
+                return Err(IntendedError::UnknownNode(number));
+            };
             let place = cables.binary_search_by_key(&end.port, |(port, _)| *port);
             match place {
                 Err(place) => cables.insert(place, (end.port, index)),
@@ -187,7 +195,7 @@ impl IntendedBuilder {
                 }
             }
         }
-        self.intended.links.push(IntendedLink { ends, line });
+        self.intended.links.push(link);
         Ok(())
     }
 

@@ -72,7 +72,7 @@ impl fmt::Display for Faults {
 }
 
 /// What is done about a fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Look {
     /// It is not looked for.
     #[default]
@@ -84,7 +84,7 @@ pub enum Look {
 }
 
 /// What is done about each fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// Another NodeDesc.
     pub node_desc: Look,

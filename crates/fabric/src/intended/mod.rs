@@ -14,14 +14,17 @@ mod faults;
 mod identify;
 mod judge;
 mod lids;
+mod stored;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use weft_wire::enums::NodeType;
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::NodeDescription;
 
 use crate::topology::Node;
+use stored::Stored;
 
 pub use build::{EndSelector, IntendedBuilder, IntendedError};
 pub use compare::compare;
@@ -30,7 +33,7 @@ pub use faults::{Fault, Faults, Look, Rules};
 pub use judge::{Finding, Judgement, judge};
 
 /// A node of a topology file. What the file does not say is not compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntendedNode {
     /// NodeGUID.
     pub guid: Option<Guid>,
@@ -50,7 +53,7 @@ impl IntendedNode {
 }
 
 /// One end of a cable of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntendedEnd {
     /// Index of the node in [`Intended::nodes`].
     pub node: u32,
@@ -61,7 +64,7 @@ pub struct IntendedEnd {
 }
 
 /// A cable of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntendedLink {
     /// Both ends, in the order of the file.
     pub ends: [IntendedEnd; 2],
@@ -70,7 +73,7 @@ pub struct IntendedLink {
 }
 
 /// A subnet manager of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntendedSm {
     /// NodeGUID of its node.
     pub node_guid: Option<Guid>,
@@ -80,7 +83,8 @@ pub struct IntendedSm {
 
 /// The contents of a topology file: at least one cable, at most one a port, every node reached by some cable, and
 /// all of them joined. Made by [`IntendedBuilder`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
 pub struct Intended {
     nodes: Vec<IntendedNode>,
     links: Vec<IntendedLink>,

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
 use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology, hfi_port_guid};
 
 /// Selects ports.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Selector {
     /// All end ports.
     All,
@@ -29,7 +30,7 @@ pub enum Selector {
 }
 
 /// A set of ports.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Members(Vec<Selector>);
 
 /// An end port with the inputs of its membership.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::text::is_hidden;
 use weft_fabric::{PortNum, PortRef, Tick};
@@ -65,7 +66,7 @@ pub enum QuarantineError {
 }
 
 /// An operator's order to put a port into quarantine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuarantineOrder {
     /// Why, in the operator's words, at most [`COMMENT_MAX`] bytes; may be empty.
     pub comment: String,

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{LinearTables, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
@@ -26,7 +27,7 @@ const NOT_WRITTEN: &str = "switches do not hold all of the present routes yet: w
                            write counts as changed";
 
 /// Inputs of routes besides the fabric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrangement {
     /// The settings.
     pub settings: Settings,
@@ -48,7 +49,7 @@ pub enum Change {
 }
 
 /// Under which condition an arrangement is put in force.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Condition {
     /// Neither routes, settings nor drains have changed since a plan was begun, see [`Basis::epoch`].
     Epoch(u64),

@@ -35,7 +35,7 @@ pub enum RootChoice {
 }
 
 /// Settings of multicast routing (`<Multicast>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MulticastSettings {
     /// Choice of the root.
     pub root: RootChoice,

@@ -23,6 +23,7 @@ use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::storm::{self, Budget, Clean};
 use crate::oracle::{Breach, Invariant, lids, multicast, quiet, reach};
+use crate::tape::Tape;
 use crate::world::{Wait, World, WorldError, first_host};
 
 /// I9: from the last fault to a fabric in which everything holds. One sweep may have begun just before
@@ -91,6 +92,14 @@ pub enum RunError {
 /// # Errors
 /// [`RunError`] when it cannot be run to its end.
 pub fn run(seed: u64) -> Result<Outcome, RunError> {
+    run_taped(seed, None)
+}
+
+/// As [`run`], with recordings of the managers.
+///
+/// # Errors
+/// As there.
+pub fn run_taped(seed: u64, tape: Option<Tape>) -> Result<Outcome, RunError> {
     let drawn = Scenario::draw(seed);
     let topology = generate(drawn.fabric)?;
     let own = own_port(&topology).ok_or(WorldError::NoHost)?;
@@ -102,7 +111,8 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         faults: scenario.faults,
     };
     let budget = budget(&scenario, &topology)?;
-    let mut world = World::new(topology, options, settings(&scenario), Digest::default())?;
+    let wanted = settings(&scenario);
+    let mut world = World::taped(topology, options, wanted, Digest::default(), tape)?;
     world.plans_take(scenario.planning);
     Run {
         budget,
@@ -389,7 +399,7 @@ impl Run {
     /// I5 over a restart, and everything else again.
     fn restart_keeps_lids(&mut self) -> Result<(), RunError> {
         let before = self.lids();
-        self.world.restart(settings(&self.scenario));
+        self.world.restart(settings(&self.scenario))?;
         if let Some(groups) = self.groups.clone() {
             self.tell_members(groups);
         }

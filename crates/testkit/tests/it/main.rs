@@ -15,5 +15,6 @@ mod objections;
 mod opareport;
 mod oracles;
 mod partitions;
+mod recordings;
 mod reports;
 mod torus;

@@ -180,7 +180,7 @@ fn a_way_that_a_dead_manager_has_taken_away_is_reported() {
     let ended = world.bring_up(Duration::from_secs(60)).unwrap();
     assert_eq!(ended, Wait::Done);
     let before = view::read(world.emulator.network());
-    world.restart(Settings::default());
+    world.restart(Settings::default()).unwrap();
     assert_eq!(world.bring_up(Duration::from_secs(60)).unwrap(), Wait::Done);
     let after = view::read(world.emulator.network());
     assert_eq!(kept::check(&before, &after, 0), []);

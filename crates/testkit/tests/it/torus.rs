@@ -143,7 +143,7 @@ fn tori_of_any_size_are_routed_in_one_lane_with_two_halves() {
         assert_eq!(!plain.is_empty(), closes, "{fabric}");
         let before = written(&world);
         assert_eq!(before[0] > 0, fabric.starts_with("torus"), "{fabric}");
-        world.restart(settings(fabric, EngineKind::Dor));
+        world.restart(settings(fabric, EngineKind::Dor)).unwrap();
         rest(&mut world);
         assert_eq!(written(&world), before, "{fabric}: restart");
         judge(&world, fabric);
@@ -175,7 +175,7 @@ fn datelines_outlast_the_switch_that_they_were_counted_from_and_a_restart() {
     rest(&mut world);
     assert_eq!(maps(&world), before, "it is gone");
     let count = written(&world)[0];
-    world.restart(settings(FABRIC, EngineKind::Dor));
+    world.restart(settings(FABRIC, EngineKind::Dor)).unwrap();
     rest(&mut world);
     assert_eq!(maps(&world), before, "restarted");
     assert_eq!(written(&world)[0], count, "restarted");
@@ -200,7 +200,7 @@ fn maps_go_with_the_engine_that_needs_them() {
             (EngineKind::Dor, "dor"),
         ] {
             match restarts {
-                true => world.restart(settings(FABRIC, kind)),
+                true => world.restart(settings(FABRIC, kind)).unwrap(),
                 false => reload(&mut world, kind),
             }
             rest(&mut world);

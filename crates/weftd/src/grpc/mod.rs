@@ -14,6 +14,7 @@ mod fabric_health;
 mod facts;
 mod health;
 mod history;
+mod incident;
 mod limits;
 mod loop_test;
 mod manager;
@@ -57,6 +58,7 @@ use weft_api::v1::counter_service_server::CounterServiceServer;
 use weft_api::v1::fabric_health_service_server::FabricHealthServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
 use weft_api::v1::history_service_server::HistoryServiceServer;
+use weft_api::v1::incident_service_server::IncidentServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
 use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
@@ -78,6 +80,7 @@ use weft_report::{Point, Selection};
 use crate::attachment::Attachment;
 use crate::audit::{Audit, record_call};
 use crate::baselines::Baselines;
+use crate::black_box::BlackBox;
 use crate::control::{Control, Refusal};
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -129,6 +132,8 @@ pub(crate) struct Services {
     pub(crate) history_readers: HistoryReaders,
     /// The record of changes.
     pub(crate) audit: Audit,
+    /// The recording of the manager's inputs.
+    pub(crate) black_box: BlackBox,
 }
 
 impl Services {
@@ -242,6 +247,7 @@ fn router(
         .add_service(HistoryServiceServer::new(services.clone()))
         .add_service(AuditServiceServer::new(services.clone()))
         .add_service(ChangeServiceServer::new(services.clone()))
+        .add_service(IncidentServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let router = routes.routes().into_axum_router();

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::layout::layout;
 use crate::text::Text;
 
@@ -30,5 +32,29 @@ impl NodeDescription {
         Self {
             node_string: Text::new(text),
         }
+    }
+}
+
+/// As a list of the bytes up to the last that is not NUL.
+impl Serialize for NodeDescription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = &self.node_string.0;
+        let end = bytes.iter().rposition(|byte| *byte != 0);
+        serializer.collect_seq(bytes.iter().take(end.map_or(0, |last| last + 1)))
+    }
+}
+
+impl<'de> Deserialize<'de> for NodeDescription {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = Vec::<u8>::deserialize(deserializer)?;
+        let mut field = [0; 64];
+        let Some(start) = field.get_mut(..bytes.len()) else {
+            let what = "a description of at most 64 bytes";
+            return Err(de::Error::invalid_length(bytes.len(), &what));
+        };
+        start.copy_from_slice(&bytes);
+        Ok(Self {
+            node_string: Text(field),
+        })
     }
 }

@@ -175,7 +175,19 @@ pub struct Planned {
     pub(super) told: Told,
 }
 
+impl Planned {
+    /// The number of its input.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+}
+
 impl PlanInput {
+    /// Its number: a manager's later plans have higher ones.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Makes the plan, the same each time. Takes up to seconds on a fabric of ten thousands of hosts.
     pub fn make(&self) -> Planned {
         let mut told = Told::default();

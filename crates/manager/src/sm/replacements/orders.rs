@@ -1,5 +1,6 @@
 //! Orders of an operator about replacements.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::text::is_hidden;
 use weft_fabric::{Guid, Lid, PortNum, Tick};
@@ -11,7 +12,7 @@ use crate::sm::disabled;
 use crate::sm::port_change::End;
 
 /// An operator's order to put an HFI in the place of another.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplacementOrder {
     /// The HFI that is gone, by NodeGUID.
     pub old: Guid,

@@ -1,10 +1,11 @@
 //! Which devices are let into the fabric.
 
+use serde::{Deserialize, Serialize};
 use weft_config::Instance;
 use weft_fabric::Guid;
 
 /// Which devices are let into the fabric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdmissionSettings {
     /// What a device says about itself is compared with what its neighbour's hardware reports
     /// (`<SmaSpoofingCheck>`).

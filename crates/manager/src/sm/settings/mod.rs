@@ -7,6 +7,7 @@ use crate::ask::batch::BLOCKS_MAX;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use weft_config::link_rules::LinkRules;
 use weft_config::sm::CascadeActivate;
 use weft_fabric::intended::{Intended, Rules};
@@ -22,7 +23,7 @@ use crate::settings::lane_levels::{LANES_MAX, LaneLevels};
 pub use crate::settings::members::{Members, Selector};
 
 /// Settings of one fabric. [`Settings::default`] equals the stock opafm.xml.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
@@ -58,7 +59,7 @@ pub struct Settings {
 }
 
 /// The loop test (`<LoopTestOn>`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopTestSettings {
     /// It runs.
     pub on: bool,
@@ -69,7 +70,7 @@ pub struct LoopTestSettings {
 }
 
 /// SMInfo and timing of this manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElectionSettings {
     /// Key that the subnet managers of one fabric share (`<SmKey>`).
     pub sm_key: u64,
@@ -85,7 +86,7 @@ pub struct ElectionSettings {
 }
 
 /// Settings of LIDs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LidSettings {
     /// LMC of HFIs, 0 to 7 (`<Lmc>`).
     pub lmc: Lmc,
@@ -100,7 +101,7 @@ pub struct LidSettings {
 }
 
 /// Settings of routing.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoutingSettings {
     /// `<RoutingAlgorithm>`.
     pub engine: EngineKind,
@@ -126,7 +127,7 @@ impl RoutingSettings {
 }
 
 /// The section `<FatTreeTopology>`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FatTree {
     /// Tiers of switches, 1 to 10.
     pub tier_count: u8,
@@ -143,7 +144,7 @@ pub struct FatTree {
 }
 
 /// A group of destinations in `<RoutingOrder>`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OrderedGroup {
     /// These ports.
     Of(Members),
@@ -152,7 +153,7 @@ pub enum OrderedGroup {
 }
 
 /// The section `<HypercubeTopology>`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hypercube {
     /// HFIs that are placed after all others.
     pub route_last: Members,
@@ -161,7 +162,7 @@ pub struct Hypercube {
 }
 
 /// The section `<EnhancedRoutingCtrl>`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HypercubePorts {
     /// Switches, none for all that no other section names.
     pub switches: Option<Members>,
@@ -170,7 +171,7 @@ pub struct HypercubePorts {
 }
 
 /// The section `<MeshTorusTopology>`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mesh {
     /// The dimensions, in the order in which routes take them.
     pub dimensions: Vec<Dimension>,
@@ -198,7 +199,7 @@ impl Default for Mesh {
 }
 
 /// Queues and timers of the data path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficSettings {
     /// Packet lifetime in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
     pub switch_lifetime: u8,
@@ -228,7 +229,7 @@ pub struct TrafficSettings {
 }
 
 /// Sizes of packets that interrupt others, in bytes on the link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preemption {
     /// Largest packet that interrupts others, 32 to 8,192 in steps of 32 (`<SmallPacket>`).
     pub small_packet: u32,
@@ -240,7 +241,7 @@ pub struct Preemption {
 }
 
 /// When to sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepSettings {
     /// From the end of one sweep to the next, zero for never (`<SweepInterval>`).
     pub interval: Duration,
@@ -268,7 +269,7 @@ pub struct SweepSettings {
 }
 
 /// Settings of requests to agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSettings {
     /// Attempts that are always made (`<MaxAttempts>`).
     pub attempts: u32,
@@ -301,7 +302,7 @@ pub struct RequestSettings {
 }
 
 /// Links that may carry data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSettings {
     /// Policy of links between a switch and an HFI (`<HFILinkPolicy>`).
     pub hfi: LinkPolicy,
@@ -335,7 +336,7 @@ impl Default for LinkSettings {
 }
 
 /// The fabric as it should be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopologySettings {
     /// Contents of the file (`<TopologyFilename>`).
     pub intended: Arc<Intended>,
@@ -346,7 +347,7 @@ pub struct TopologySettings {
 }
 
 /// When a port reports errors of its link too often (traps 129 to 131).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StormSettings {
     /// Traps per minute at which it is disabled, at least 1 (`<TrapThreshold>`).
     pub per_minute: u32,
@@ -355,7 +356,7 @@ pub struct StormSettings {
 }
 
 /// When a link goes down too often (`<Flapping>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlapSettings {
     /// Time for which a loss counts (`<WindowSize>`).
     pub window: Duration,
@@ -376,7 +377,7 @@ impl Default for FlapSettings {
 }
 
 /// Policy of links that may carry data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkPolicy {
     /// Lanes that a link may lose while it is up, 0 to 3 (`<MaxDroppedLanes>`).
     pub max_dropped_lanes: u8,
@@ -387,7 +388,7 @@ pub struct LinkPolicy {
 }
 
 /// A least value that is required of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Least<T> {
     /// None is required.
     Any,
@@ -398,7 +399,7 @@ pub enum Least<T> {
 }
 
 /// One partition of the fabric, made from the virtual fabrics that share its key.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Partition {
     /// The key without its membership bit, 1 to 0x7FFF.
     pub key: u16,
@@ -411,7 +412,7 @@ pub struct Partition {
 }
 
 /// A service level and its properties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
     /// The service level, 0 to 15.
     pub sl: Sl,

@@ -22,6 +22,7 @@ use crate::oracle::multicast::Group;
 use crate::oracle::partitions::Secured;
 use crate::oracle::planned::{InForce, Tables};
 use crate::oracle::{Breach, Invariant};
+use crate::tape::Tape;
 use crate::world::{Wait, World, WorldError, first_host};
 pub use scenario::Scenario;
 
@@ -91,6 +92,14 @@ struct Run {
 /// # Errors
 /// [`RunError`] when it cannot be run to its end.
 pub fn run(seed: u64) -> Result<Outcome, RunError> {
+    run_taped(seed, None)
+}
+
+/// As [`run`], with recordings of the managers.
+///
+/// # Errors
+/// As there.
+pub fn run_taped(seed: u64, tape: Option<Tape>) -> Result<Outcome, RunError> {
     let drawn = Scenario::draw(seed);
     let topology = generate(drawn.fabric)?;
     let (guid, port) = first_host(&topology).ok_or(WorldError::NoHost)?;
@@ -102,7 +111,8 @@ pub fn run(seed: u64) -> Result<Outcome, RunError> {
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let mut world = World::new(topology, options, settings(&scenario), Digest::default())?;
+    let wanted = settings(&scenario);
+    let mut world = World::taped(topology, options, wanted, Digest::default(), tape)?;
     world.plans_take(scenario.planning);
     let members = scenario.members.clone();
     let run = Run {

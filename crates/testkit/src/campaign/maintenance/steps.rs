@@ -203,7 +203,7 @@ impl Run {
         self.lead(round.trouble.as_ref())?;
         let before = self.world.manager().arrangement();
         let base = self.baseline(round.trouble.is_none(), None);
-        self.world.restart(before.settings.clone());
+        self.world.restart(before.settings.clone())?;
         self.world.multicast(told(&self.groups));
         self.undo.clear();
         if self.world.manager().arrangement().drains != before.drains {
@@ -247,7 +247,7 @@ impl Run {
             self.look(&base);
         }
         self.tell(format!("  ends {after} moments later"));
-        self.world.restart(before.settings);
+        self.world.restart(before.settings)?;
         self.world.multicast(told(&self.groups));
         self.undo.clear();
         self.run_sweep(1, &base)

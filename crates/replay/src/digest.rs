@@ -1,0 +1,115 @@
+//! The digest of a manager's outputs: datagrams, what it stores, events, notices, replies; of a published
+//! snapshot its number, nodes with their LIDs, links and linear tables.
+
+use std::hash::Hasher;
+use std::io;
+
+use serde::Serialize;
+use twox_hash::XxHash64;
+use weft_fabric::{Snapshot, SwitchIndex};
+use weft_manager::Output;
+use weft_wire::packet::Packet;
+
+use crate::keys::Keys;
+
+/// Of all outputs so far, keys masked.
+pub(crate) struct Digest(XxHash64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(XxHash64::with_seed(0))
+    }
+}
+
+/// Lets a serializer write into a hash.
+struct Into<'a>(&'a mut XxHash64);
+
+impl io::Write for Into<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Digest {
+    pub(crate) fn value(&self) -> u64 {
+        self.0.finish()
+    }
+
+    pub(crate) fn add(&mut self, output: &Output, keys: &mut Keys) {
+        match output {
+            Output::Send(packet) => self.packet(packet, keys),
+            Output::Plan(input) => self.numbers(2, &[input.id()]),
+            Output::Publish(snapshot) => self.snapshot(snapshot),
+            Output::Persist(bytes) => self.bytes(4, bytes),
+            Output::Event(event) => self.value_of(5, event),
+            Output::Notice(notice) => {
+                let mut notice = notice.clone();
+                keys.in_notice(&mut notice);
+                self.bytes(6, &notice);
+            }
+            Output::RegistrationsLost { asked } => self.numbers(7, &[*asked as u64]),
+            Output::Reply { id, result } => self.value_of(8, &(id, result)),
+        }
+    }
+
+    /// What a call returned at once.
+    pub(crate) fn returned(&mut self, is_ok: bool) {
+        self.numbers(9, &[u64::from(is_ok)]);
+    }
+
+    fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
+        let mut mad = packet.mad.clone();
+        keys.in_datagram(&mut mad);
+        let numbers = [
+            packet.slid.0.into(),
+            packet.dlid.0.into(),
+            packet.sl.0.into(),
+            packet.pkey.0.into(),
+            packet.dest_qp.into(),
+            packet.src_qp.into(),
+        ];
+        self.numbers(1, &numbers);
+        self.bytes(1, &mad);
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot) {
+        let topology = &snapshot.topology;
+        self.numbers(3, &[snapshot.generation, topology.len() as u64]);
+        for (_, node) in topology.nodes() {
+            self.0.write_u64(node.guid().0);
+        }
+        for (at, lid, lmc) in topology.end_ports() {
+            self.numbers(3, &[at.node.0.into(), lid.0.into(), lmc.0.into()]);
+        }
+        for (a, b) in topology.links() {
+            let ends = [a, b].map(|end| u64::from(end.node.0) << 8 | u64::from(end.port.0));
+            self.numbers(3, &ends);
+        }
+        for switch in 0..snapshot.linear.len() {
+            self.bytes(3, snapshot.linear.row(SwitchIndex(switch as u32)));
+        }
+    }
+
+    fn numbers(&mut self, kind: u8, numbers: &[u64]) {
+        self.0.write_u8(kind);
+        for number in numbers {
+            self.0.write(&number.to_le_bytes());
+        }
+    }
+
+    fn bytes(&mut self, kind: u8, bytes: &[u8]) {
+        self.numbers(kind, &[bytes.len() as u64]);
+        self.0.write(bytes);
+    }
+
+    fn value_of(&mut self, kind: u8, value: &impl Serialize) {
+        self.0.write_u8(kind);
+        // A value that JSON cannot have is the same in both runs: up to there.
+        let _ = serde_json::to_writer(Into(&mut self.0), value);
+    }
+}

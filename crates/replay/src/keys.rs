@@ -1,0 +1,124 @@
+//! Keys that protect a fabric, masked: recordings leave the machine, M_Keys and SM_Keys do not.
+
+use std::collections::BTreeMap;
+
+use weft_manager::Settings;
+use weft_manager::sm::reroute::{Arrangement, Condition};
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class};
+use weft_wire::sm::aggregate::segments_mut;
+use weft_wire::sm::{AttributeId, Notice, PortInfo};
+use weft_wire::smp::{DIRECTED_HEADER_LEN, LID_ROUTED_HEADER_LEN};
+
+/// Upper half of a masked key: `KEY` and a zero.
+const MASKED: u64 = 0x4B45_5900;
+/// Different keys that are told apart; all others get one number. A fabric has one or two.
+const KEYS_MAX: usize = 4096;
+
+/// Offset of M_Key in an SMP, and in the contents of attributes.
+const SMP_M_KEY: usize = MadHeader::LEN;
+const PORT_INFO_M_KEY: usize = 112;
+const SM_INFO_SM_KEY: usize = 8;
+const NOTICE_M_KEY: usize = 32 + 16;
+/// A notice about a wrong M_Key (`STL_TRAP_BAD_M_KEY`).
+const BAD_M_KEY: u16 = 256;
+
+/// Replaces each key by a number, the same key by the same number. The manager asks of a key only whether it is
+/// another one or 0, so that it does the same with masked ones. A masked key stays as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(BTreeMap<u64, u64>);
+
+impl Keys {
+    fn mask(&mut self, key: u64) -> u64 {
+        if key == 0 || key >> 32 == MASKED {
+            return key;
+        }
+        let next = self.0.len().min(KEYS_MAX) as u64 + 1;
+        let masked = MASKED << 32 | next;
+        match self.0.get(&key) {
+            Some(masked) => *masked,
+            None if self.0.len() < KEYS_MAX => *self.0.entry(key).or_insert(masked),
+            None => masked,
+        }
+    }
+
+    fn mask_at(&mut self, bytes: &mut [u8], at: usize) {
+        if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>) {
+            *field = self.mask(u64::from_be_bytes(*field)).to_be_bytes();
+        }
+    }
+
+    /// Masks those of settings.
+    pub(crate) fn in_settings(&mut self, settings: &mut Settings) {
+        settings.m_key = self.mask(settings.m_key);
+        settings.election.sm_key = self.mask(settings.election.sm_key);
+    }
+
+    /// Settings with masked keys.
+    pub(crate) fn masked(&mut self, mut settings: Settings) -> Settings {
+        self.in_settings(&mut settings);
+        settings
+    }
+
+    /// An arrangement with masked keys.
+    pub(crate) fn masked_arrangement(&mut self, mut wanted: Arrangement) -> Arrangement {
+        self.in_settings(&mut wanted.settings);
+        wanted
+    }
+
+    /// A condition with masked keys.
+    pub(crate) fn masked_condition(&mut self, condition: Condition) -> Condition {
+        match condition {
+            Condition::InForce(wanted) => {
+                Condition::InForce(Box::new(self.masked_arrangement(*wanted)))
+            }
+            Condition::Epoch(_) => condition,
+        }
+    }
+
+    /// Masks those of a datagram of subnet management; others are as they were.
+    pub(crate) fn in_datagram(&mut self, mad: &mut [u8]) {
+        let Ok(header) = MadHeader::decode(mad) else {
+            return;
+        };
+        let start = match header.mgmt_class {
+            class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
+            class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
+            _ => return,
+        };
+        self.mask_at(mad, SMP_M_KEY);
+        let payload = mad.get_mut(start..).unwrap_or_default();
+        let (attribute, modifier) = (AttributeId(header.attribute_id), header.attribute_modifier);
+        if attribute == AttributeId::AGGREGATE {
+            for segment in segments_mut(payload, modifier as usize).flatten() {
+                self.in_attribute(segment.attribute, segment.data);
+            }
+        } else {
+            self.in_attribute(attribute, payload);
+        }
+    }
+
+    fn in_attribute(&mut self, attribute: AttributeId, data: &mut [u8]) {
+        match attribute {
+            AttributeId::SM_INFO => self.mask_at(data, SM_INFO_SM_KEY),
+            AttributeId::NOTICE => self.in_notice(data),
+            AttributeId::PORT_INFO => {
+                for port in data.chunks_mut(PortInfo::LEN.next_multiple_of(8)) {
+                    self.mask_at(port, PORT_INFO_M_KEY);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Masks that of a notice.
+    pub(crate) fn in_notice(&mut self, data: &mut [u8]) {
+        if Notice::decode(data).is_ok_and(|notice| notice.trap_number == BAD_M_KEY) {
+            self.mask_at(data, NOTICE_M_KEY);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "keys_tests.rs"]
+mod tests;

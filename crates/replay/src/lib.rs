@@ -1,0 +1,29 @@
+//! The black box of the subnet manager: its inputs are recorded, and a replay runs the same code over them.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `recorded` | a manager whose inputs are recorded, in place of [`weft_manager::Manager`] |
+//! | `recorder` | inputs as bytes |
+//! | `call` | the inputs that are rare: the start, orders, settings |
+//! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
+//! | `keys` | keys that protect the fabric, masked |
+//! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
+//! | `replay` | the replay of a file, step by step |
+//!
+//! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
+//! with its time. Plans are computed again in a replay, as they are a function of their inputs. Subnet
+//! administration, performance management and the other cores are not recorded.
+
+mod call;
+mod digest;
+pub mod file;
+mod keys;
+mod recorded;
+mod recorder;
+mod replay;
+
+pub use call::Call;
+pub use file::{CORE, FileError, Header, VERSION, Writer};
+pub use recorded::Recorded;
+pub use recorder::{Recorder, Sink};
+pub use replay::{Match, Replay, Step, What};

@@ -1,0 +1,273 @@
+//! A manager whose inputs are recorded, with the calls of [`Manager`].
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::time::Duration;
+
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_manager::sm::loop_test::{LoopTestError, LoopTestOrder};
+use weft_manager::sm::pause::Pause;
+use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
+use weft_manager::sm::replacements::{Replaced, ReplacementError, ReplacementOrder};
+use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError};
+use weft_manager::{CommandError, Input, Manager, Output, Settings};
+
+use crate::call::Call;
+use crate::digest::Digest;
+use crate::keys::Keys;
+use crate::recorder::Recorder;
+
+/// A manager, and the recorder of its inputs where there is one. It is read as a [`Manager`], and each call that
+/// changes it goes through here.
+pub struct Recorded {
+    manager: Manager,
+    /// Outputs that are not taken yet.
+    outputs: VecDeque<Output>,
+    /// None where nobody compares outputs.
+    digest: Option<Digest>,
+    keys: Keys,
+    recorder: Option<Recorder>,
+}
+
+impl std::fmt::Debug for Recorded {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.manager.fmt(out)
+    }
+}
+
+impl Deref for Recorded {
+    type Target = Manager;
+
+    fn deref(&self) -> &Manager {
+        &self.manager
+    }
+}
+
+impl Recorded {
+    /// A manager as by [`Manager::new`], at `now`.
+    pub fn new(
+        now: Tick,
+        settings: Settings,
+        stored: Option<&[u8]>,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        let mut keys = Keys::default();
+        let mut recorder = recorder;
+        if let Some(recorder) = &mut recorder {
+            let mut settings = settings.clone();
+            keys.in_settings(&mut settings);
+            let stored = stored.map(<[u8]>::to_vec);
+            recorder.call(now, &Call::Create { settings, stored });
+        }
+        let mut made = Self::compared(settings, stored);
+        made.keys = keys;
+        made.digest = recorder.is_some().then(Digest::default);
+        made.recorder = recorder;
+        made.settle();
+        made
+    }
+
+    /// A manager whose outputs are compared.
+    pub(crate) fn compared(settings: Settings, stored: Option<&[u8]>) -> Self {
+        Self {
+            manager: Manager::new(settings, stored),
+            outputs: VecDeque::new(),
+            digest: Some(Digest::default()),
+            keys: Keys::default(),
+            recorder: None,
+        }
+    }
+
+    /// The digest of all outputs so far.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest.as_ref().map_or(0, Digest::value)
+    }
+
+    /// Whether inputs are recorded still.
+    pub fn is_recording(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Ends the recording.
+    pub fn stop_recording(&mut self) {
+        self.recorder = None;
+        self.digest = None;
+    }
+
+    /// Passes on the inputs that are recorded so far.
+    pub fn flush(&mut self) {
+        if self
+            .recorder
+            .as_mut()
+            .is_some_and(|recorder| !recorder.flush())
+        {
+            self.stop_recording();
+        }
+    }
+
+    /// Takes the outputs of an input, at its end.
+    pub(crate) fn settle(&mut self) {
+        while let Some(output) = self.manager.poll() {
+            if let Some(digest) = &mut self.digest {
+                digest.add(&output, &mut self.keys);
+            }
+            self.outputs.push_back(output);
+        }
+        let digest = self.digest();
+        if self
+            .recorder
+            .as_mut()
+            .is_some_and(|recorder| !recorder.end(digest))
+        {
+            self.stop_recording();
+        }
+    }
+
+    /// As [`Manager::poll`].
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// As [`Manager::handle`].
+    pub fn handle(&mut self, now: Tick, input: Input) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.input(now, &input, &mut self.keys);
+        }
+        self.manager.handle(now, input);
+        self.settle();
+    }
+
+    /// Makes a call that may be refused, and records it.
+    fn call<T, E>(
+        &mut self,
+        now: Tick,
+        call: impl FnOnce(&mut Keys) -> Call,
+        make: impl FnOnce(&mut Manager) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.call(now, &call(&mut self.keys));
+        }
+        let result = make(&mut self.manager);
+        if let Some(digest) = &mut self.digest {
+            digest.returned(result.is_ok());
+        }
+        self.settle();
+        result
+    }
+
+    /// As [`Manager::reconfigure`].
+    pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
+        let masked = settings.clone();
+        let call = |keys: &mut Keys| Call::Reconfigure(keys.masked(masked));
+        let make = |manager: &mut Manager| Ok::<(), ()>(manager.reconfigure(now, settings));
+        let _ = self.call(now, call, make);
+    }
+
+    /// As [`Manager::adopt`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn adopt(
+        &mut self,
+        now: Tick,
+        condition: &Condition,
+        wanted: Arrangement,
+    ) -> Result<(Arrangement, u64), RerouteError> {
+        let masked = wanted.clone();
+        let call = |keys: &mut Keys| Call::Adopt {
+            condition: keys.masked_condition(condition.clone()),
+            wanted: keys.masked_arrangement(masked),
+        };
+        self.call(now, call, |manager| manager.adopt(now, condition, wanted))
+    }
+
+    /// As [`Manager::put_in_quarantine`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn put_in_quarantine(
+        &mut self,
+        now: Tick,
+        end: (Guid, PortNum),
+        order: QuarantineOrder,
+    ) -> Result<(), QuarantineError> {
+        let recorded = order.clone();
+        let call = |_: &mut Keys| Call::Quarantine {
+            end,
+            order: recorded,
+        };
+        self.call(now, call, |manager| {
+            manager.put_in_quarantine(now, end, order)
+        })
+    }
+
+    /// As [`Manager::release`].
+    pub fn release(&mut self, now: Tick, end: (Guid, PortNum)) -> bool {
+        let make = |manager: &mut Manager| manager.release(now, end).then_some(()).ok_or(());
+        self.call(now, |_| Call::Release { end }, make).is_ok()
+    }
+
+    /// As [`Manager::order_loop_test`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn order_loop_test(
+        &mut self,
+        now: Tick,
+        order: LoopTestOrder,
+    ) -> Result<u64, LoopTestError> {
+        let call = |_: &mut Keys| Call::LoopTest(order);
+        self.call(now, call, |manager| manager.order_loop_test(now, order))
+    }
+
+    /// As [`Manager::pause_sweeps`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn pause_sweeps(&mut self, now: Tick, time: Duration) -> Result<Pause, CommandError> {
+        let call = |_: &mut Keys| Call::Pause(time);
+        self.call(now, call, |manager| manager.pause_sweeps(now, time))
+    }
+
+    /// As [`Manager::resume_sweeps`].
+    pub fn resume_sweeps(&mut self, now: Tick) -> bool {
+        let make = |manager: &mut Manager| manager.resume_sweeps(now).then_some(()).ok_or(());
+        self.call(now, |_| Call::Resume, make).is_ok()
+    }
+
+    /// As [`Manager::restore_priority`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn restore_priority(&mut self, now: Tick) -> Result<(u8, u8), CommandError> {
+        let call = |_: &mut Keys| Call::RestorePriority;
+        self.call(now, call, |manager| manager.restore_priority(now))
+    }
+
+    /// As [`Manager::replace`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn replace(
+        &mut self,
+        now: Tick,
+        order: ReplacementOrder,
+    ) -> Result<Replaced, ReplacementError> {
+        let recorded = order.clone();
+        let call = |_: &mut Keys| Call::Replace(recorded);
+        self.call(now, call, |manager| manager.replace(now, order))
+    }
+
+    /// As [`Manager::end_replacement`].
+    ///
+    /// # Errors
+    /// The manager's refusal.
+    pub fn end_replacement(
+        &mut self,
+        now: Tick,
+        guid: Guid,
+    ) -> Result<Vec<Guid>, ReplacementError> {
+        let call = |_: &mut Keys| Call::EndReplacement(guid);
+        self.call(now, call, |manager| manager.end_replacement(now, guid))
+    }
+}

@@ -1,0 +1,138 @@
+//! Inputs as bytes: a chunk is some inputs, each with the low bits of the digest of all outputs up to then.
+
+use weft_fabric::Tick;
+use weft_manager::Input;
+use weft_wire::packet::Packet;
+
+use crate::call::Call;
+use crate::keys::Keys;
+
+/// Bytes of inputs in a chunk, after which the next one begins.
+const CHUNK: usize = 128 * 1024;
+/// Bytes of a chunk before its inputs: whether the last of them came to its end.
+pub(crate) const CHUNK_HEAD: usize = 1;
+/// Bytes of a chunk after them: the whole digest.
+pub(crate) const CHUNK_TAIL: usize = 8;
+
+pub(crate) const TICK: u8 = 1;
+pub(crate) const RECEIVED: u8 = 2;
+pub(crate) const PLANNED: u8 = 3;
+pub(crate) const CALL: u8 = 4;
+
+/// Where chunks go.
+pub trait Sink: Send + std::fmt::Debug {
+    /// Takes the next chunk; false ends the recording.
+    fn take(&mut self, chunk: Vec<u8>) -> bool;
+}
+
+/// Writes the inputs of one manager.
+#[derive(Debug)]
+pub struct Recorder {
+    sink: Box<dyn Sink>,
+    chunk: Vec<u8>,
+    last: Tick,
+    /// Digest at the end of the last input.
+    digest: u64,
+    /// The last input has not come to its end.
+    is_open: bool,
+}
+
+impl Recorder {
+    /// A recorder whose chunks go to `sink`.
+    pub fn new(sink: Box<dyn Sink>) -> Self {
+        Self {
+            sink,
+            chunk: vec![0; CHUNK_HEAD],
+            last: Tick(0),
+            digest: 0,
+            is_open: false,
+        }
+    }
+
+    /// An input begins.
+    pub(crate) fn input(&mut self, now: Tick, input: &Input, keys: &mut Keys) {
+        match input {
+            Input::Tick => self.begin(now, TICK),
+            Input::Received(packet) => {
+                self.begin(now, RECEIVED);
+                self.packet(packet, keys);
+            }
+            Input::Planned(planned) => {
+                self.begin(now, PLANNED);
+                self.number(planned.id());
+            }
+            Input::Command { id, command } => {
+                let (id, command) = (*id, command.clone());
+                self.call(now, &Call::Command { id, command });
+            }
+            Input::Multicast(groups) => self.call(now, &Call::Multicast(groups.clone())),
+            Input::MulticastStorm(storm) => self.call(now, &Call::MulticastStorm(*storm)),
+            Input::LinkErrors(all) => self.call(now, &Call::LinkErrors(all.clone())),
+            Input::Detached => self.call(now, &Call::Detached),
+        }
+    }
+
+    /// A rare input begins; keys in it are masked.
+    pub(crate) fn call(&mut self, now: Tick, call: &Call) {
+        self.begin(now, CALL);
+        // What JSON cannot have leaves nothing, and the replay says that this input cannot be read.
+        let bytes = serde_json::to_vec(call).unwrap_or_default();
+        self.number(bytes.len() as u64);
+        self.chunk.extend(bytes);
+    }
+
+    fn begin(&mut self, now: Tick, kind: u8) {
+        self.chunk.push(kind);
+        self.number(now.0.saturating_sub(self.last.0));
+        self.last = self.last.max(now);
+        self.is_open = true;
+    }
+
+    /// The input has come to its end. Returns whether the recording goes on.
+    pub(crate) fn end(&mut self, digest: u64) -> bool {
+        self.digest = digest;
+        self.is_open = false;
+        self.chunk.extend((digest as u16).to_le_bytes());
+        self.chunk.len() < CHUNK || self.flush()
+    }
+
+    /// Passes on what there is. Returns whether the recording goes on.
+    pub(crate) fn flush(&mut self) -> bool {
+        if self.chunk.len() == CHUNK_HEAD {
+            return true;
+        }
+        let mut chunk = std::mem::replace(&mut self.chunk, vec![0; CHUNK_HEAD]);
+        chunk[0] = u8::from(self.is_open);
+        chunk.extend(self.digest.to_le_bytes());
+        self.sink.take(chunk)
+    }
+
+    fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
+        self.chunk.extend(packet.slid.0.to_le_bytes());
+        self.chunk.extend(packet.dlid.0.to_le_bytes());
+        self.chunk.push(packet.sl.0);
+        self.chunk.extend(packet.pkey.0.to_le_bytes());
+        self.chunk.extend(packet.dest_qp.to_le_bytes());
+        self.chunk.extend(packet.src_qp.to_le_bytes());
+        self.number(packet.mad.len() as u64);
+        let start = self.chunk.len();
+        self.chunk.extend(&packet.mad);
+        keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
+    }
+
+    /// Seven bits in a byte, the lowest first; the top bit says that there are more.
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.chunk.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.chunk.push(number as u8);
+    }
+}
+
+/// The input that a manager panicked at is in the recording.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

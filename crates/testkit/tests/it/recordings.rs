@@ -1,0 +1,220 @@
+//! Recordings of managers, replayed: the same bytes out, and what is said where they are not.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use weft_emulator::Options;
+use weft_fabric::Tick;
+use weft_manager::io::{Command, Event};
+use weft_manager::sm::Settings;
+use weft_manager::{Output, SweepReason};
+use weft_replay::{FileError, Header, Match, Replay, Step, What};
+use weft_testkit::campaign::{bring_up, maintenance};
+use weft_testkit::{Tap, Tape, World};
+use weft_wire::packet::Packet;
+
+use crate::common::generate;
+
+/// Keys that no recording may have.
+const M_KEY: u64 = 0x1122_3344_5566_7788;
+const SM_KEY: u64 = 0x99AA_BBCC_DDEE_FF00;
+
+/// Keeps the datagrams that the manager sent.
+#[derive(Debug, Clone, Default)]
+struct Sent(Arc<Mutex<Vec<(Tick, Packet)>>>);
+
+impl Tap for Sent {
+    fn see(&mut self, now: Tick, sent: bool, packet: &Packet) {
+        if sent {
+            self.0.lock().unwrap().push((now, packet.clone()));
+        }
+    }
+}
+
+/// All steps, which have to end at the recording's end.
+fn steps(file: &[u8]) -> Vec<Step> {
+    let mut replay = Replay::new(file).unwrap();
+    let all: Vec<Step> = std::iter::from_fn(|| replay.next().unwrap()).collect();
+    assert_eq!(replay.torn_at(), None);
+    all
+}
+
+fn all_same(file: &[u8], what: &str) -> usize {
+    let mut replay = Replay::new(file).unwrap();
+    while let Some(step) = replay.next().unwrap() {
+        let (number, at) = (step.number, step.at.0);
+        assert_eq!(step.panic, None, "{what}: step {number} at {at} ns");
+        assert_eq!(
+            step.matches,
+            Match::Same,
+            "{what}: step {number} at {at} ns"
+        );
+    }
+    assert_eq!(replay.torn_at(), None, "{what}");
+    assert!(replay.header().is_of_this_program());
+    replay.manager().unwrap().status().sweep as usize
+}
+
+/// A fabric of 4 hosts, brought up with keys, and swept once more.
+fn recorded() -> (Vec<u8>, Vec<(Tick, Packet)>) {
+    let (tape, sent) = (Tape::default(), Sent::default());
+    let mut settings = Settings {
+        m_key: M_KEY,
+        ..Settings::default()
+    };
+    settings.election.sm_key = SM_KEY;
+    let (options, tap) = (Options::default(), sent.clone());
+    let fabric = generate("fattree:4");
+    let mut world = World::taped(fabric, options, settings, tap, Some(tape.clone())).unwrap();
+    assert_eq!(
+        world.bring_up(Duration::from_secs(60)).unwrap(),
+        weft_testkit::Wait::Done
+    );
+    let id = world.command(Command::Sweep);
+    let done = world.run_while(Duration::from_secs(60), |world| world.reply(id).is_some());
+    assert_eq!(done.unwrap(), weft_testkit::Wait::Done);
+    world.end_tape();
+    let sent = sent.0.lock().unwrap().clone();
+    let [file] = tape.files().try_into().unwrap();
+    (file, sent)
+}
+
+#[test]
+fn a_hundred_seeds_of_campaigns_replay_byte_for_byte() {
+    let mut managers = 0;
+    for seed in 7_000..7_050 {
+        let (fire, care) = (Tape::default(), Tape::default());
+        bring_up::run_taped(seed, Some(fire.clone())).unwrap();
+        maintenance::run_taped(seed, Some(care.clone())).unwrap();
+        for (campaign, tape) in [("bring-up", fire), ("maintenance", care)] {
+            let files = tape.files();
+            assert!(!files.is_empty());
+            for (number, file) in files.iter().enumerate() {
+                managers += 1;
+                all_same(file, &format!("{campaign}, seed {seed}, manager {number}"));
+            }
+        }
+    }
+    assert!(managers >= 150, "only {managers}");
+}
+
+#[test]
+fn a_replay_sends_the_datagrams_that_were_sent_but_for_the_keys() {
+    let (file, sent) = recorded();
+    let steps = steps(&file);
+    assert!(steps.iter().all(|step| step.matches == Match::Same));
+    let again = steps.iter().flat_map(|step| {
+        let sends = step.outputs.iter().filter_map(|output| match output {
+            Output::Send(packet) => Some(packet),
+            _ => None,
+        });
+        sends.map(|packet| (step.at, packet))
+    });
+    let mut masked = 0;
+    let mut count = 0;
+    for ((at, packet), (then, original)) in again.zip(&sent) {
+        assert_eq!(at, *then);
+        let mut mad = original.mad.clone();
+        for place in 0..mad.len().saturating_sub(7) {
+            for key in [M_KEY, SM_KEY] {
+                if mad[place..place + 8] == key.to_be_bytes() {
+                    mad[place..place + 8].copy_from_slice(&packet.mad[place..place + 8]);
+                    masked += 1;
+                }
+            }
+        }
+        assert_eq!(packet.mad, mad);
+        count += 1;
+    }
+    assert_eq!(count, sent.len());
+    assert!(masked > 20, "keys in {masked} places");
+}
+
+#[test]
+fn no_key_is_in_a_recording() {
+    let (file, sent) = recorded();
+    let has = |bytes: &[u8], key: u64| bytes.windows(8).any(|eight| eight == key.to_be_bytes());
+    assert!(sent.iter().any(|(_, packet)| has(&packet.mad, M_KEY)));
+    for step in steps(&file) {
+        let text = match &step.what {
+            What::Received(packet) => {
+                assert!(!has(&packet.mad, M_KEY) && !has(&packet.mad, SM_KEY));
+                continue;
+            }
+            what => format!("{what:?}"),
+        };
+        for key in [M_KEY, SM_KEY] {
+            assert!(!text.contains(&key.to_string()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_of_a_sweep_says_why_it_began() {
+    let steps = steps(&recorded().0);
+    let mut events = steps.iter().flat_map(|step| &step.outputs);
+    assert!(events.any(|output| matches!(
+        output,
+        Output::Event(Event::SweepStarted {
+            number: 2,
+            reason: SweepReason::Forced
+        })
+    )));
+}
+
+#[test]
+fn a_flipped_bit_is_found_where_it_is() {
+    let (file, _) = recorded();
+    for place in [40, 120, file.len() / 2, file.len() - 3] {
+        let mut damaged = file.clone();
+        damaged[place] ^= 4;
+        let error = read_to_end(&damaged).unwrap_err();
+        let FileError::Damaged { at, .. } = error else {
+            panic!("byte {place}: {error}");
+        };
+        assert!(at <= place as u64, "byte {place}: {error}");
+    }
+}
+
+#[test]
+fn a_torn_end_costs_what_is_after_the_last_chunk() {
+    let (file, _) = recorded();
+    let whole = read_to_end(&file).unwrap();
+    for cut in [1, 9, 1000] {
+        let (steps, torn_at) = read_to_end(&file[..file.len() - cut]).unwrap();
+        let at = torn_at.unwrap();
+        assert!(at < file.len() as u64, "{at}");
+        assert!(steps < whole.0, "{steps} of {}", whole.0);
+    }
+    assert_eq!(whole.1, None);
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    for bytes in [&b""[..], b"weft", b"<?xml version=\"1.0\"?><Config/>"] {
+        let error = Replay::new(bytes).unwrap_err();
+        assert!(matches!(error, FileError::NoRecording), "{error}");
+    }
+}
+
+#[test]
+fn a_recording_of_other_code_says_so() {
+    let header = Header {
+        core: "0123456789abcdef".to_owned(),
+        ..Header::new(0, "elsewhere")
+    };
+    let mut file = Vec::new();
+    weft_replay::Writer::new(&mut file, &header).unwrap();
+    let replay = Replay::new(&file[..]).unwrap();
+    assert!(!replay.header().is_of_this_program());
+}
+
+/// Steps up to the end, and where the file is torn.
+fn read_to_end(file: &[u8]) -> Result<(u64, Option<u64>), FileError> {
+    let mut replay = Replay::new(file)?;
+    let mut steps = 0;
+    while let Some(step) = replay.next()? {
+        steps = step.number;
+    }
+    Ok((steps, replay.torn_at()))
+}

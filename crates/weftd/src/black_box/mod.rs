@@ -1,0 +1,240 @@
+//! The black box: the inputs of the subnet manager in a file since the start, and copies of it when something happens
+//! that should not.
+//!
+//! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
+//! no time, or the budget is used up, the recording ends, and the log says so.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `args` | options |
+//! | `thread` | the thread that writes |
+//! | `incidents` | the copies |
+
+mod args;
+mod incidents;
+mod thread;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{mpsc, oneshot};
+use weft_api::v1::watch_response::Content;
+use weft_replay::{Recorder, Sink};
+
+use crate::error::DaemonError;
+use crate::event_hub::EventHub;
+use crate::stopping::Stopping;
+pub(crate) use args::{RecordingArgs, RecordingPlace};
+pub(crate) use incidents::{Incident, Kind, REASON_MAX, list};
+
+/// Chunks that wait for the thread, each of 128 KiB and what one input more has.
+const ORDERS_MAX: usize = 512;
+/// From something to its copy: what the manager does meanwhile is in it, and what it has done is written.
+const AFTER: Duration = Duration::from_secs(1);
+/// Least time between two copies for one kind of thing.
+const BETWEEN: Duration = Duration::from_secs(3600);
+/// Time that the thread has at the end.
+const END: Duration = Duration::from_secs(5);
+
+/// What the thread is to do.
+#[derive(Debug)]
+enum Order {
+    Chunk(Vec<u8>),
+    Save {
+        kind: Kind,
+        reason: String,
+        told: Option<oneshot::Sender<Result<Incident, String>>>,
+    },
+}
+
+/// Why nothing is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unsaved {
+    /// Nothing is recorded.
+    NoRecording,
+    /// There is no room, or the disk refuses.
+    Failed(String),
+}
+
+/// The black box as others see it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BlackBox {
+    place: Option<RecordingPlace>,
+    orders: Option<mpsc::WeakSender<Order>>,
+}
+
+/// The black box, the recorder of the manager's inputs, and what is to run beside it.
+pub(crate) struct Opened {
+    pub(crate) black_box: BlackBox,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) keeping: Option<Keeping>,
+}
+
+/// What runs as long as the daemon does.
+pub(crate) struct Keeping {
+    orders: mpsc::Sender<Order>,
+    ended: oneshot::Receiver<()>,
+}
+
+/// The end of the manager's thread.
+#[derive(Debug)]
+struct Chunks {
+    orders: mpsc::Sender<Order>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Sink for Chunks {
+    fn take(&mut self, chunk: Vec<u8>) -> bool {
+        if self.is_over.load(Ordering::Relaxed) {
+            return false;
+        }
+        let taken = self.orders.try_send(Order::Chunk(chunk)).is_ok();
+        if !taken {
+            // A replay cannot go on after a gap: the thread writes nothing more.
+            self.is_over.store(true, Ordering::Relaxed);
+            thread::log_end("the disk was too slow for the manager's inputs");
+        }
+        taken
+    }
+}
+
+/// Begins a recording where there is a place for it. Without one the daemon does the same work.
+pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
+    let nothing = Opened {
+        black_box: BlackBox::default(),
+        recorder: None,
+        keeping: None,
+    };
+    let Some(place) = place else {
+        return nothing;
+    };
+    match begin(place) {
+        Ok(opened) => opened,
+        Err(error) => {
+            thread::log_end(&error.to_string());
+            nothing
+        }
+    }
+}
+
+fn begin(place: RecordingPlace) -> io::Result<Opened> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (orders, queue) = mpsc::channel(ORDERS_MAX);
+    let (done, ended) = oneshot::channel();
+    let recording = thread::Recording::begin(place.clone(), Arc::clone(&is_over))?;
+    let thread = std::thread::Builder::new().name("recording".to_owned());
+    thread.spawn(move || {
+        recording.run(queue);
+        // Nobody waits for a disk that hangs.
+        let _ = done.send(());
+    })?;
+    let chunks = Chunks {
+        orders: orders.clone(),
+        is_over,
+    };
+    Ok(Opened {
+        black_box: BlackBox {
+            place: Some(place),
+            orders: Some(orders.downgrade()),
+        },
+        recorder: Some(Recorder::new(Box::new(chunks))),
+        keeping: Some(Keeping { orders, ended }),
+    })
+}
+
+impl Keeping {
+    /// Saves copies when something happens that should not, until it is time to stop; then waits for what is still to be
+    /// written.
+    pub(crate) async fn run(
+        self,
+        hub: Arc<EventHub>,
+        stopping: Stopping,
+    ) -> Result<(), DaemonError> {
+        let Self { orders, ended } = self;
+        tokio::select! {
+            () = follow(&hub, &orders) => {}
+            () = stopping.wait() => {}
+        }
+        drop(orders);
+        let _ = tokio::time::timeout(END, ended).await;
+        Ok(())
+    }
+}
+
+/// Looks at all events; never ends before the hub does.
+async fn follow(hub: &EventHub, orders: &mpsc::Sender<Order>) {
+    let mut last = BTreeMap::new();
+    let mut events = hub.subscribe(Some(0));
+    let mut missed = std::mem::take(&mut events.missed).into_iter();
+    loop {
+        let event = match missed.next() {
+            Some(event) => event,
+            None => match events.coming.recv().await {
+                Ok(event) => event,
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => return,
+            },
+        };
+        let Some((kind, reason)) = trouble(&event.content) else {
+            continue;
+        };
+        let now = Instant::now();
+        let is_new = last
+            .get(&kind)
+            .is_none_or(|last: &Instant| now.duration_since(*last) >= BETWEEN);
+        if !is_new {
+            continue;
+        }
+        last.insert(kind, now);
+        tokio::time::sleep(AFTER).await;
+        let told = None;
+        // The thread tells in the log what comes of it; one that has ended has told as well.
+        let _ = orders.send(Order::Save { kind, reason, told }).await;
+    }
+}
+
+/// What should not happen.
+fn trouble(content: &Content) -> Option<(Kind, String)> {
+    match content {
+        Content::SweepEnded(sweep) => {
+            let first = sweep.unfinished.first()?;
+            let reason = format!("sweep {}: {first}", sweep.number);
+            Some((Kind::UnfinishedSweep, reason))
+        }
+        Content::DeviceFault(fault) => Some((Kind::DeviceFault, fault.what.clone())),
+        _ => None,
+    }
+}
+
+impl BlackBox {
+    /// Directory of the copies; none where nothing is recorded.
+    pub(crate) fn incidents_dir(&self) -> Option<PathBuf> {
+        self.place.as_ref().map(|place| place.incidents.clone())
+    }
+
+    /// Saves what is recorded so far.
+    pub(crate) async fn save(&self, reason: String) -> Result<Incident, Unsaved> {
+        let orders = self.orders.as_ref().and_then(mpsc::WeakSender::upgrade);
+        let orders = orders.ok_or(Unsaved::NoRecording)?;
+        tokio::time::sleep(AFTER).await;
+        let (told, saved) = oneshot::channel();
+        let order = Order::Save {
+            kind: Kind::ByHand,
+            reason,
+            told: Some(told),
+        };
+        let ended = |_| Unsaved::Failed("the thread that records has ended".to_owned());
+        orders
+            .send(order)
+            .await
+            .map_err(|error| ended(error.to_string()))?;
+        drop(orders);
+        let saved = saved.await.map_err(|error| ended(error.to_string()))?;
+        saved.map_err(Unsaved::Failed)
+    }
+}

@@ -1,0 +1,197 @@
+//! The black box: what the daemon records runs again byte for byte, and is saved when something goes wrong.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use weft_replay::{FileError, Match, Replay, What};
+
+use crate::emulator::Emulator;
+use crate::harness::{Daemon, Start, configure, wait_for};
+use crate::quarantine::json;
+
+/// Two edge switches with two hosts each under two cores.
+const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=8";
+const KEY: u64 = 0x1122_3344_5566_7788;
+
+/// A fabric whose ports are protected by a key, and its manager.
+fn with_key(dir: &Path) -> (Emulator, Daemon) {
+    let emulator = Emulator::start(TREE, &dir.join("fabric"));
+    let start = Start::connected(&emulator.socket());
+    let key = format!("<Sm><MKey>{KEY:#018x}</MKey>");
+    configure(&start.dir.path().join("opafm.xml"), &[("<Sm>", &key)]);
+    (emulator, start.up())
+}
+
+/// The files of a directory of recordings, the oldest first.
+fn recordings(state: &Path, dir: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(state.join("state").join(dir)).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "weftrec"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Runs a recording again, which has to be the same; returns the names of its inputs, and where it is torn.
+fn replayed(bytes: &[u8]) -> (Vec<&'static str>, Option<u64>) {
+    let mut replay = Replay::new(bytes).unwrap();
+    let mut inputs = Vec::new();
+    while let Some(step) = replay.next().unwrap() {
+        let (number, name) = (step.number, step.what.name());
+        assert_eq!(step.matches, Match::Same, "step {number}, {name}");
+        assert_eq!(step.panic, None, "step {number}, {name}");
+        if let What::Received(packet) = &step.what {
+            let mut eights = packet.mad.windows(8);
+            assert!(
+                !eights.any(|bytes| bytes == KEY.to_be_bytes()),
+                "step {number}"
+            );
+        } else {
+            let text = format!("{:?}", step.what);
+            assert!(!text.contains(&KEY.to_string()), "step {number}, {name}");
+        }
+        inputs.push(name);
+    }
+    (inputs, replay.torn_at())
+}
+
+#[test]
+fn what_an_operator_saves_runs_again_byte_for_byte_without_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_emulator, daemon) = with_key(dir.path());
+    daemon.weft_ok(&["sweep", "--wait"]);
+    daemon.weft_ok(&[
+        "quarantine",
+        "add",
+        "--reason",
+        "a test",
+        "node:edge1:port:3",
+    ]);
+    daemon.weft_ok(&["quarantine", "release", "node:edge1:port:3"]);
+    daemon.weft_ok(&["port", "disable", "--reason", "dead", "node:node3 hfi1_0"]);
+    daemon.weft_ok(&["fm", "pause", "--for", "1m"]);
+    daemon.weft_ok(&["fm", "resume"]);
+    daemon.weft_ok(&["config", "reload"]);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    assert_eq!(
+        daemon.weft_ok(&["incident", "list"]),
+        "no incident is saved\n"
+    );
+    let saved = json(&daemon.weft_ok(&["incident", "save", "--reason", "ticket 7", "--json"]));
+    let file = PathBuf::from(saved["file"].as_str().unwrap());
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let bytes = std::fs::read(&file).unwrap();
+    assert_eq!(saved["bytes"].as_u64().unwrap(), bytes.len() as u64);
+    let (inputs, torn_at) = replayed(&bytes);
+    assert_eq!((inputs[0], torn_at), ("create", None));
+    for wanted in [
+        "received",
+        "tick",
+        "planned",
+        "multicast",
+        "command",
+        "quarantine",
+        "release",
+        "pause",
+        "resume",
+    ] {
+        assert!(inputs.contains(&wanted), "{wanted}: {inputs:?}");
+    }
+    let listed = json(&daemon.weft_ok(&["incident", "list", "--json"]));
+    assert_eq!(listed[0]["reason"], "ticket 7");
+    assert_eq!(listed[0]["kind"], "by-hand");
+    let shown = daemon.weft_ok(&["incident", "list"]);
+    assert!(
+        shown.contains("  by hand, ") && shown.contains("    ticket 7\n"),
+        "{shown}"
+    );
+    let audit = daemon.weft_ok(&["audit", "list"]);
+    assert!(audit.contains("SaveIncident: done\n"), "{audit}");
+    daemon.logs("recording saved (ticket 7)");
+    // A bit of it, and its end.
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let mut replay = Replay::new(&damaged[..]).unwrap();
+    let error = loop {
+        match replay.next() {
+            Ok(step) => assert!(step.is_some(), "no damage is found"),
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        matches!(error, FileError::Damaged { at, .. } if at <= middle as u64),
+        "{error}"
+    );
+    let (fewer, torn_at) = replayed(&bytes[..bytes.len() - 3]);
+    assert!(torn_at.is_some() && fewer.len() < inputs.len());
+}
+
+#[test]
+fn a_sweep_that_leaves_work_undone_is_saved_and_a_crash_loses_little() {
+    let dir = tempfile::tempdir().unwrap();
+    let (emulator, daemon) = with_key(dir.path());
+    emulator.change(&["silence", "edge2"]);
+    daemon.weft(&["sweep", "--wait"]);
+    let kinds = || {
+        let listed = json(&daemon.weft_ok(&["incident", "list", "--json"]));
+        let all = listed.as_array().unwrap().iter();
+        let kinds = all.map(|one| one["kind"].as_str().unwrap().to_owned());
+        kinds.collect::<Vec<_>>()
+    };
+    wait_for(|| {
+        kinds()
+            .contains(&"unfinished-sweep".to_owned())
+            .then_some(())
+    });
+    emulator.change(&["speak", "edge2"]);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    // What happened a second ago is on the disk.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let state = daemon.crash();
+    for file in recordings(state.path(), "incidents.0") {
+        replayed(&std::fs::read(file).unwrap());
+    }
+    let crashed = recordings(state.path(), "recordings.0");
+    assert_eq!(crashed.len(), 1);
+    let (inputs, _) = replayed(&std::fs::read(&crashed[0]).unwrap());
+    assert!(inputs.iter().filter(|input| **input == "command").count() >= 2);
+    // The next start has a recording of its own.
+    let daemon = Start::connected_in(state, &emulator.socket()).up();
+    let (_, state) = daemon.stop();
+    let all = recordings(state.path(), "recordings.0");
+    assert_eq!(all.len(), 2);
+    let (inputs, torn_at) = replayed(&std::fs::read(&all[1]).unwrap());
+    assert_eq!((inputs[0], torn_at), ("create", None));
+}
+
+#[test]
+fn who_records_nothing_saves_nothing() {
+    let daemon = Start::new(TREE).args(&["--recording-budget", "0"]).up();
+    let said = daemon.weft_fails(1, &["incident", "save"]);
+    assert!(said.contains("--recording-budget 0"), "{said}");
+    assert!(!daemon.dir.path().join("state/recordings.0").exists());
+}
+
+#[test]
+fn a_recording_without_room_ends_and_the_daemon_goes_on() {
+    let daemon = Start::new("fattree:648")
+        .args(&["--recording-budget", "1"])
+        .up();
+    for _ in 0..200 {
+        if daemon.log().contains("are not recorded any more") {
+            break;
+        }
+        daemon.weft_ok(&["sweep", "--wait"]);
+    }
+    daemon.logs("the recording has 1 MiB (--recording-budget)");
+    daemon.weft_ok(&["sweep", "--wait"]);
+    // What there is can be saved, and runs again.
+    let saved = json(&daemon.weft_ok(&["incident", "save", "--json"]));
+    let file = PathBuf::from(saved["file"].as_str().unwrap());
+    let (inputs, torn_at) = replayed(&std::fs::read(file).unwrap());
+    assert!(inputs.len() > 100);
+    assert_eq!(torn_at, None);
+}
