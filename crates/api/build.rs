@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 23] = [
+const FILES: [&str; 24] = [
     "v1/types",
     "v1/fabric",
     "v1/route",

@@ -100,5 +100,6 @@ impl Call {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 #[path = "call_tests.rs"]
 mod tests;

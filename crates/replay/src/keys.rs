@@ -120,5 +120,6 @@ impl Keys {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 #[path = "keys_tests.rs"]
 mod tests;

@@ -159,7 +159,10 @@ impl Recorded {
     pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
         let masked = settings.clone();
         let call = |keys: &mut Keys| Call::Reconfigure(keys.masked(masked));
-        let make = |manager: &mut Manager| Ok::<(), ()>(manager.reconfigure(now, settings));
+        let make = |manager: &mut Manager| {
+            manager.reconfigure(now, settings);
+            Ok::<(), ()>(())
+        };
         let _ = self.call(now, call, make);
     }
 

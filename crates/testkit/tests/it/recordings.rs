@@ -157,7 +157,8 @@ fn a_recording_of_a_sweep_says_why_it_began() {
         output,
         Output::Event(Event::SweepStarted {
             number: 2,
-            reason: SweepReason::Forced
+            reason: SweepReason::Forced,
+            ..
         })
     )));
 }

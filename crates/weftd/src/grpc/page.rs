@@ -84,7 +84,12 @@ impl Page {
         rest.sort_by_key(|(key, _)| *key);
         let has_more = rest.len() < all;
         let page = rest.into_iter().map(|(_, item)| item).collect();
-        (page, has_more.then(|| token_of(last)).unwrap_or_default())
+        let token = if has_more {
+            token_of(last)
+        } else {
+            String::new()
+        };
+        (page, token)
     }
 }
 
