@@ -1,6 +1,6 @@
 //! What is longer than a terminal goes through a pager.
 
-use crate::harness::Start;
+use crate::harness::{Start, text, wait_for};
 use crate::terminal::Terminal;
 
 /// Fewer lines than the page of health has.
@@ -32,6 +32,8 @@ impl Shown {
 fn what_is_longer_than_the_terminal_goes_through_a_pager_that_may_be_left() {
     let daemon = Start::new("fattree:16,radix=4").up();
     daemon.weft_ok(&["sweep", "--wait"]);
+    let page = || text(&daemon.weft(&["health"]).stdout);
+    wait_for(|| page().contains("HFIs are up").then_some(()));
     let terminal = Terminal::start(daemon.dir.path(), (80, LINES), &daemon.api);
     let mut shown = Shown {
         terminal,

@@ -71,7 +71,12 @@ fn every_metric_of_a_rule_or_a_dashboard_is_on_the_daemons_page() {
         "nodetype:FI",
     ];
     let daemon = Start::new("one-switch:2").args(&ports).up();
-    let page = daemon.scrape();
+    // Those of ports come with the first reading of counters.
+    let last = ["weft_pm_ports", "weft_hca_port_transmit_discards_total"];
+    let page = wait_for(|| {
+        let page = daemon.scrape();
+        last.iter().all(|name| page.contains(name)).then_some(page)
+    });
     let there = metrics(&page);
     let files = [
         RULES,
