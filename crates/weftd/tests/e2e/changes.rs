@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, wait_for};
+use crate::harness::{Daemon, Start, text, wait_for};
 use crate::quarantine::json;
 
 /// Two edge switches with two hosts each under two cores.
@@ -194,7 +194,13 @@ fn of_kind<'a>(causes: &'a [Value], kind: &str) -> &'a Value {
 
 /// The first link between switches from node1 to node4.
 fn first_link(daemon: &Daemon) -> String {
-    let shown = json(&daemon.weft_ok(&["route", "show", "node1 hfi1_0", "node4 hfi1_0", "--json"]));
+    // While a sweep writes, packets may not arrive.
+    let shown = wait_for(|| {
+        let asked = ["route", "show", "node1 hfi1_0", "node4 hfi1_0", "--json"];
+        let shown = daemon.weft(&asked);
+        let arrives = shown.status.success();
+        arrives.then(|| json(&text(&shown.stdout)))
+    });
     let link = &shown["ways"][0]["links"][1]["from"];
     format!("{}:{}", link["node"].as_str().unwrap(), link["port"])
 }
