@@ -3,6 +3,17 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
+/// Who asks for a change and from where: `alice at 10.0.0.1`, the one of them that is known, or `nobody`, with the place
+/// where that is known and `nobody` is not empty.
+pub fn asker(author: &str, peer: &str, nobody: &str) -> String {
+    let who = if author.is_empty() { nobody } else { author };
+    match (who, peer) {
+        (who, "") => who.to_owned(),
+        ("", peer) => peer.to_owned(),
+        (who, peer) => format!("{who} at {peer}"),
+    }
+}
+
 /// Whether a character acts on a screen instead of showing on it: control characters, those that
 /// change the direction of writing (Unicode Standard Annex 9), separators of lines, and tags.
 pub fn is_hidden(character: char) -> bool {
@@ -75,6 +86,20 @@ pub(crate) fn escape(out: &mut String, character: char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asks_is_told_as_far_as_it_is_known() {
+        for (author, peer, nobody, told) in [
+            ("alice", "::1", "a client", "alice at ::1"),
+            ("alice", "", "a client", "alice"),
+            ("", "::1", "a client", "a client at ::1"),
+            ("", "::1", "", "::1"),
+            ("", "", "a client", "a client"),
+            ("", "", "", ""),
+        ] {
+            assert_eq!(asker(author, peer, nobody), told);
+        }
+    }
 
     #[test]
     fn numbers_agree_with_their_nouns() {

@@ -1,6 +1,6 @@
 //! `weft-lab replay`: runs the manager over a recording of its inputs, and compares what it puts out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;
@@ -94,7 +94,7 @@ struct Found {
     outputs: BTreeMap<&'static str, u64>,
     steps: u64,
     /// Steps to print, as text.
-    shown: Vec<String>,
+    shown: VecDeque<String>,
     parted: Option<String>,
     panic: Option<String>,
     torn_at: Option<u64>,
@@ -174,10 +174,10 @@ impl Found {
         if arguments.steps {
             let line = self.describe(step, usize::MAX);
             let most = arguments.last.unwrap_or(SHOWN_MAX).min(SHOWN_MAX);
-            if self.shown.len() >= most && most > 0 {
-                self.shown.remove(0);
+            self.shown.push_back(line);
+            if self.shown.len() > most {
+                self.shown.pop_front();
             }
-            self.shown.push(line);
         }
         let until = arguments.until.as_ref();
         until.is_some_and(|until| until.is_reached(step, self.begun))
@@ -291,7 +291,7 @@ fn result(found: &Found) -> String {
 }
 
 fn as_text(name: &str, header: &Header, found: &Found, replay: &FileReplay) -> String {
-    let mut text: String = found.shown.concat();
+    let mut text: String = found.shown.iter().map(String::as_str).collect();
     let _ = writeln!(text, "{name}");
     let (version, core) = (&header.version, &header.core);
     let _ = writeln!(

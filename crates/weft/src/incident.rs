@@ -7,6 +7,7 @@ use weft_api::v1;
 
 use crate::args::{Daemon, IncidentCommand, IncidentSave};
 use crate::connect::{Effort, Session, connect};
+use crate::counters::units::bytes_of;
 use crate::error::CliError;
 use crate::output::{self, one_line};
 use crate::time::{utc_json, utc_of};
@@ -32,7 +33,7 @@ async fn save(session: &Session, args: &IncidentSave) -> Result<ExitCode, CliErr
             let file = one_line(&incident.file);
             output::text(format!(
                 "saved {} on the daemon's host\n{file}\n`weft-lab replay FILE` runs it again\n",
-                size(incident.bytes)
+                bytes_of(incident.bytes as f64)
             ))?;
         }
     }
@@ -65,13 +66,9 @@ fn lines(incident: &v1::Incident) -> String {
         "{}  {}, {}\n{why}    {}\n",
         utc_of(incident.time),
         one_line(&incident.kind).replace('-', " "),
-        size(incident.bytes),
+        bytes_of(incident.bytes as f64),
         one_line(&incident.file)
     )
-}
-
-fn size(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
 fn as_json(incident: &v1::Incident) -> Value {

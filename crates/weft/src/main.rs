@@ -100,8 +100,8 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Log(command) => past::log(args, command).await,
         Command::Audit(command) => audit::run(args, command).await,
         Command::Incident(command) => incident::run(&args.daemon, command).await,
-        Command::Why(command) => changes::why(&args.daemon, command).await,
-        Command::Who(command) => changes::who(&args.daemon, command).await,
+        Command::Why(command) => changes::why(args, command).await,
+        Command::Who(command) => changes::who(args, command).await,
         Command::Diff(command) => diff::run(args, command).await,
         Command::History(command) => past::kept(&args.daemon, command).await,
         Command::Counters(command) if command.is_past() => {

@@ -393,6 +393,11 @@ pub(crate) fn unix_time_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Milliseconds since 1970 by the system's clock.
+pub(crate) fn unix_time_ms() -> i64 {
+    (unix_time_ns() / 1_000_000) as i64
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

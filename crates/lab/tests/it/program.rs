@@ -106,6 +106,10 @@ fn a_recording_runs_again_to_where_it_is_to_stop() {
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains(state), "{until}: {text}");
     }
+    let (code, text, _) = replay(&file, &["--steps", "--last", "0", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let none: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(none["shown"], serde_json::json!([]));
     let (code, text, _) = replay(&file, &["--steps", "--last", "2", "--json"]);
     assert_eq!(code, Some(0), "{text}");
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio_stream::StreamExt;
 use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
+use weft_fabric::text::asker;
 
 use crate::args::{Args, AuditList};
 use crate::connect::{Effort, connect};
@@ -61,11 +62,9 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
         .method
         .rsplit_once('/')
         .unwrap_or(("", &record.method));
-    let who = match (&record.author[..], &record.peer[..]) {
-        ("", "") => record.way.clone(),
-        ("", peer) => peer.to_owned(),
-        (author, "") => author.to_owned(),
-        (author, peer) => format!("{author} at {peer}"),
+    let who = match asker(&record.author, &record.peer, "") {
+        nobody if nobody.is_empty() => record.way.clone(),
+        who => who,
     };
     let result = match &record.result[..] {
         "" => "no outcome".to_owned(),

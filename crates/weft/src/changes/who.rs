@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 use weft_api::v1::list_changes_request::Object;
+use weft_fabric::text::asker;
 
 use super::part;
-use crate::args::{Daemon, Who};
+use crate::args::{Args, Who};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::{local, now_ms, parse, zone};
 use crate::output::{self, one_line};
+use crate::pager::Pages;
 use crate::sweep::port_json;
 use crate::time::utc_json;
 
@@ -20,7 +22,7 @@ use crate::time::utc_json;
 const PLAN: &str = "plan:";
 const VIRTUAL_FABRIC: &str = "vf:";
 
-pub(crate) async fn run(daemon: &Daemon, args: &Who) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, args: &Who) -> Result<ExitCode, CliError> {
     let now = now_ms();
     let read = |option: &str, text: &Option<String>| match text {
         None => Ok(None),
@@ -30,7 +32,7 @@ pub(crate) async fn run(daemon: &Daemon, args: &Who) -> Result<ExitCode, CliErro
     };
     let (from, to) = (read("--from", &args.from)?, read("--to", &args.to)?);
     let object = args.object.as_deref().map(object).transpose()?;
-    let session = connect(daemon).await?;
+    let session = connect(&all.daemon).await?;
     let mut service = session.services(Effort::Work).changes();
     let listed = service.list_changes(v1::ListChangesRequest {
         from: from.map(timestamp_ms),
@@ -49,16 +51,18 @@ pub(crate) async fn run(daemon: &Daemon, args: &Who) -> Result<ExitCode, CliErro
         return Ok(ExitCode::SUCCESS);
     }
     let of = args.object.as_deref().unwrap_or("everything");
-    output::text(heading(of, from, to.unwrap_or(now)))?;
+    let mut pages = Pages::new(all.no_pager);
+    pages.text(heading(of, from, to.unwrap_or(now)))?;
     let lines: String = listed.changes.iter().map(lines).collect();
-    output::text(lines)?;
+    pages.text(lines)?;
     match (listed.changes.len(), listed.more) {
-        (0, _) => output::text("none\n")?,
-        (_, true) => output::text(
+        (0, _) => pages.text("none\n")?,
+        (_, true) => pages.text(
             "There are older ones: --limit shows more of them, --to those before a time.\n",
         )?,
         _ => {}
     }
+    pages.end()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,12 +123,9 @@ fn by(change: &v1::Change, is_asked: bool) -> String {
     if !is_asked {
         return "the manager".to_owned();
     }
-    let peer = change.peer.as_str();
-    let who = match (change.author.as_str(), peer) {
-        ("", "") => "somebody who is not known".to_owned(),
-        ("", peer) => peer.to_owned(),
-        (author, "") => author.to_owned(),
-        (author, peer) => format!("{author} at {peer}"),
+    let who = match asker(&change.author, &change.peer, "") {
+        nobody if nobody.is_empty() => "somebody who is not known".to_owned(),
+        who => who,
     };
     match change.way.as_str() {
         "" | "grpc" => who,

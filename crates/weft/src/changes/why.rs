@@ -9,11 +9,12 @@ use weft_api::v1::explain_change_request::Subject;
 use weft_fabric::text::count;
 
 use super::part;
-use crate::args::{Daemon, WhyArgs};
+use crate::args::{Args, WhyArgs};
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::moment::{local_fine, now_ms, parse, zone};
 use crate::output::{self, one_line};
+use crate::pager::Pages;
 use crate::sweep::{certificate_json, port_json, written_json};
 use crate::time::utc_json;
 
@@ -23,11 +24,11 @@ const PORT: &str = "port:";
 /// Switches that a line names.
 const SWITCHES_MAX: usize = 4;
 
-pub(crate) async fn run(daemon: &Daemon, args: &WhyArgs) -> Result<ExitCode, CliError> {
+pub(crate) async fn run(all: &Args, args: &WhyArgs) -> Result<ExitCode, CliError> {
     let subject = subject(&args.subject, &args.ends)?;
     let to = args.to.as_deref().map(|to| parse(to, now_ms())).transpose();
     let to = to.map_err(|why| CliError::Usage(format!("--to: {why}")))?;
-    let session = connect(daemon).await?;
+    let session = connect(&all.daemon).await?;
     let mut service = session.services(Effort::Work).changes();
     let explained = service.explain_change(v1::ExplainChangeRequest {
         subject: Some(subject),
@@ -39,14 +40,16 @@ pub(crate) async fn run(daemon: &Daemon, args: &WhyArgs) -> Result<ExitCode, Cli
         return Ok(ExitCode::SUCCESS);
     }
     let zone = zone(to.unwrap_or_else(now_ms));
-    output::text(format_args!(
+    let mut pages = Pages::new(all.no_pager);
+    pages.text(format_args!(
         "From the change back to its cause ({zone}):\n"
     ))?;
     let lines: String = explained.causes.iter().map(lines).collect();
-    output::text(lines)?;
+    pages.text(lines)?;
     for warning in &explained.warnings {
-        output::text(format_args!("{}\n", one_line(warning)))?;
+        pages.text(format_args!("{}\n", one_line(warning)))?;
     }
+    pages.end()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,14 +10,19 @@ use crate::time::utc_json;
 
 /// A reading.
 pub(super) fn read(read: &Read) -> Value {
-    let ports: Vec<Value> = read.ports.iter().map(port).collect();
+    let mut value = image(&read.image);
+    value["lost_images"] = read.lost.into();
+    value["attached"] = read.attached.into();
+    value["ports"] = read.ports.iter().map(port).collect();
+    value
+}
+
+/// Which reading, when, and over which time.
+pub(crate) fn image(image: &v1::CounterImage) -> Value {
     json!({
-        "image": read.image.number,
-        "time": utc_json(read.image.time),
-        "seconds": seconds(read.image.span),
-        "lost_images": read.lost,
-        "attached": read.attached,
-        "ports": ports,
+        "image": image.number,
+        "time": utc_json(image.time),
+        "seconds": seconds(image.span),
     })
 }
 

@@ -21,7 +21,7 @@ use crate::args::{Counters, Daemon};
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
-pub(crate) use json::{end as end_json, port as port_json};
+pub(crate) use json::{end as end_json, image as image_json, port as port_json};
 pub(crate) use units::{amount, bytes};
 
 /// Ports of a page; with lanes or virtual fabrics.

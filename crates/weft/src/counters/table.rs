@@ -36,13 +36,16 @@ pub(crate) fn read(read: &Read, rate: bool, brief: bool) -> String {
     out
 }
 
+/// What stands before a reading after which the fabric was lost.
+pub(crate) const NOT_ATTACHED: &str = "NOT ATTACHED: the fabric is gone; this image is the last\n";
+
 fn title(read: &Read) -> String {
     let image = &read.image;
     let time = utc_of(image.time);
     let seconds = seconds(image.span);
     let mut out = String::new();
     if !read.attached {
-        out += "NOT ATTACHED: the fabric is gone; this image is the last\n";
+        out += NOT_ATTACHED;
     }
     if read.lost > 0 {
         out += &format!("{} missed\n", count(read.lost, "image"));

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use weft_api::v1;
 use weft_fabric::text::count;
 
-use super::{categories, image_json, table, title};
+use super::{categories, table, title};
+use crate::counters::image_json;
 use crate::counters::units::{amount, bytes_of};
 use crate::output::one_line;
 use crate::style::Styles;
@@ -199,7 +200,7 @@ fn rates(group: &v1::PerfGroup) -> String {
 }
 
 pub(super) fn json(listed: &v1::ListPerfGroupsResponse) -> Value {
-    let mut value = image_json(listed.image.as_ref());
+    let mut value = image_json(&listed.image.unwrap_or_default());
     value["attached"] = listed.attachment.is_none_or(|now| now.attached).into();
     value["groups"] = listed.groups.iter().map(group_json).collect();
     value

@@ -10,6 +10,7 @@ use weft_api::{FieldMask, v1};
 
 use crate::args::{Args, PmCommand};
 use crate::connect::{Effort, Session, connect};
+use crate::counters::table::NOT_ATTACHED;
 use crate::error::CliError;
 use crate::layout;
 use crate::output;
@@ -104,23 +105,13 @@ pub(crate) async fn settings(session: &Session) -> Result<v1::GetPerfConfigRespo
 /// Which reading, and whether it is the last before the fabric was lost.
 fn title(image: Option<&v1::CounterImage>, attachment: Option<&v1::Attachment>) -> String {
     let gone = match attachment.is_some_and(|now| !now.attached) {
-        true => "NOT ATTACHED: the fabric is gone; this image is the last\n",
+        true => NOT_ATTACHED,
         false => "",
     };
     let image = image.copied().unwrap_or_default();
     let time = crate::time::utc_of(image.time);
     let seconds = weft_api::time::seconds(image.span);
     format!("{gone}Image {} of {time}, {seconds:.1} s\n\n", image.number)
-}
-
-/// An image as JSON, as that of `weft counters`.
-fn image_json(image: Option<&v1::CounterImage>) -> serde_json::Value {
-    let image = image.copied().unwrap_or_default();
-    serde_json::json!({
-        "image": image.number,
-        "time": crate::time::utc_json(image.time),
-        "seconds": weft_api::time::seconds(image.span),
-    })
 }
 
 /// The six categories by their names in JSON.

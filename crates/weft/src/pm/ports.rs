@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use weft_api::v1;
 use weft_fabric::text::count;
 
-use super::{categories, image_json, table, title};
+use super::{categories, table, title};
 use crate::args::{PmPorts, SortBy};
+use crate::counters::image_json;
 use crate::counters::units::{amount, bytes_of};
 use crate::style::Styles;
 
@@ -97,7 +98,7 @@ fn end(end: Option<&v1::LinkEnd>) -> String {
 }
 
 pub(super) fn json(listed: &v1::ListGroupPortsResponse) -> Value {
-    let mut value = image_json(listed.image.as_ref());
+    let mut value = image_json(&listed.image.unwrap_or_default());
     value["attached"] = listed.attachment.is_none_or(|now| now.attached).into();
     value["ports"] = listed.ports.iter().map(port_json).collect();
     value

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::spawn_blocking;
 use tracing::{error, info};
+use weft_fabric::text::asker;
 use weft_history::HistoryError;
 use weft_history::audit::{Asked, AuditLog, Body, Ended, Hash};
 
@@ -171,11 +172,9 @@ impl Audit {
 
 /// Who asks for what, and why.
 fn words(asked: &Asked) -> String {
-    let who = match (&asked.author[..], &asked.peer[..]) {
-        ("", "") => asked.way.clone(),
-        ("", peer) => peer.to_owned(),
-        (author, "") => author.to_owned(),
-        (author, peer) => format!("{author} at {peer}"),
+    let who = match asker(&asked.author, &asked.peer, "") {
+        nobody if nobody.is_empty() => asked.way.clone(),
+        who => who,
     };
     let why = match &asked.reason[..] {
         "" => String::new(),

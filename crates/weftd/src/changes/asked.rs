@@ -65,7 +65,11 @@ impl Asked {
         let plan = ["plan_id", "expected_plan_id"].into_iter();
         let mut plan = plan.filter_map(|field| number(request.get(field)));
         let plan = plan.next().filter(|plan| *plan > 0).unwrap_or(ended.plan);
-        let mut named = named(request, name_of);
+        // The record has the names of then.
+        let mut named = named(request, &|guid| {
+            let then = asked.nodes.get(&format!("{guid:#018x}")).cloned();
+            then.unwrap_or_else(|| name_of(guid))
+        });
         let mut what = words(&method, request, &named, plan);
         if method == "PlanRoutes" && ended.plan > 0 {
             plans.note(ended.plan, &named, &what);

@@ -147,10 +147,7 @@ impl Search<'_> {
         }
         let ns = |ms: i64| (ms.max(0) as u64).saturating_mul(1_000_000);
         let (from, to) = (ns(self.span_ms.0), ns(self.span_ms.1.saturating_add(1)));
-        let name_of = |guid| match (self.sources.name_of)(guid) {
-            name if name.is_empty() => self.names.of(guid),
-            name => name,
-        };
+        let name_of = |guid| self.sources.name(self.names, guid);
         let mut plans = Plans::default();
         // From the beginning: earlier requests tell what plans do.
         audit::read(dir, (0, to), &mut |record| {

@@ -19,6 +19,7 @@ mod why;
 
 use std::path::PathBuf;
 
+use named::KnownNames;
 use weft_history::Reader;
 
 pub(crate) use list::{Question, list};
@@ -36,4 +37,14 @@ pub(crate) struct Sources<'a> {
     pub(crate) audit: Option<PathBuf>,
     /// The name of a node, by its GUID; empty where it was never seen.
     pub(crate) name_of: &'a dyn Fn(u64) -> String,
+}
+
+impl Sources<'_> {
+    /// The name of a node, by its GUID: as it was seen last, or as events of then tell it.
+    fn name(&self, known: &KnownNames, guid: u64) -> String {
+        match (self.name_of)(guid) {
+            name if name.is_empty() => known.of(guid),
+            name => name,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use tracing::info;
 use weft_api::{port_action_done, v1};
+use weft_fabric::text::asker;
 use weft_manager::PortAction;
 
 use super::{called, guid};
@@ -50,18 +51,9 @@ pub(super) fn changed(changed: &v1::PortChanged) {
         speed_enabled = speed,
         "port {} of {name} {action} by {}{}",
         id.port,
-        author(changed),
+        asker(&changed.author, &changed.peer, "a client"),
         reason(changed)
     );
-}
-
-fn author(changed: &v1::PortChanged) -> String {
-    match (&changed.author[..], &changed.peer[..]) {
-        ("", "") => "a client".to_owned(),
-        ("", peer) => format!("a client at {peer}"),
-        (author, "") => author.to_owned(),
-        (author, peer) => format!("{author} at {peer}"),
-    }
 }
 
 fn reason(changed: &v1::PortChanged) -> String {

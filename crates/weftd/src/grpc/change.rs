@@ -12,11 +12,11 @@ use weft_fabric::{Guid, Snapshot};
 use weft_report::{NodeMatch, Point};
 
 use super::facts::Facts;
-use super::history::{millis, status};
+use super::history::{millis, span, status};
 use super::refusal::{not_there, wrong_field, wrong_field_with};
 use super::{Services, place_of, select};
 use crate::changes::{self, End, Gone, Object, Parts, Question, Sources, Subject};
-use crate::event_hub::{EventHub, unix_time_ns};
+use crate::event_hub::{EventHub, unix_time_ms};
 
 /// Changes of one answer, by default and at most.
 const CHANGES: usize = 100;
@@ -57,9 +57,8 @@ impl ChangeService for Services {
         request: Request<v1::ExplainChangeRequest>,
     ) -> Result<Response<v1::ExplainChangeResponse>, Status> {
         let request = request.into_inner();
-        let now = (unix_time_ns() / 1_000_000) as i64;
         let to = request.to.as_ref();
-        let to = to.map_or(Ok(now), |to| millis("to", to))?;
+        let to = to.map_or(Ok(unix_time_ms()), |to| millis("to", to))?;
         let then = request.to.map(|time| v1::Moment {
             moment: Some(v1::moment::Moment::Time(time)),
         });
@@ -83,9 +82,6 @@ impl ChangeService for Services {
 
 impl Services {
     fn question(&self, request: &v1::ListChangesRequest) -> Result<Question, Status> {
-        let now = (unix_time_ns() / 1_000_000) as i64;
-        let from = request.from.as_ref();
-        let to = request.to.as_ref();
         let limit = match request.limit as usize {
             0 => CHANGES,
             limit @ 1..=CHANGES_MAX => limit,
@@ -96,10 +92,8 @@ impl Services {
         };
         Ok(Question {
             object: self.object(request.object.as_ref())?,
-            span_ms: (
-                from.map_or(Ok(0), |from| millis("from", from))?,
-                to.map_or(Ok(now), |to| millis("to", to))?,
-            ),
+            // All that is kept, where nothing is said.
+            span_ms: span(request.from, request.to, i64::MAX)?,
             limit,
         })
     }

@@ -16,7 +16,7 @@ use super::counters::wanted;
 use super::facts::Facts;
 use super::refusal::{wrong_field, wrong_field_with};
 use super::{Services, select};
-use crate::event_hub::unix_time_ns;
+use crate::event_hub::unix_time_ms;
 use crate::history::History;
 
 /// Messages that wait in a reader's own stream.
@@ -78,7 +78,7 @@ impl HistoryService for Services {
         };
         let samples = Samples {
             wanted: wanted(Some(&selection))?,
-            span: span(request.from, request.to)?,
+            span: span(request.from, request.to, USUAL_MS)?,
             step_ms: step(request.step)?,
             ports: self.ports_of(&request)?,
         };
@@ -100,7 +100,7 @@ impl HistoryService for Services {
             let what = format!("with nodes more than {NAMES_MAX}, which is the most");
             return Err(wrong_field_with("kinds", &what, Facts::limit(NAMES_MAX)));
         }
-        let span = span(request.from, request.to)?;
+        let span = span(request.from, request.to, USUAL_MS)?;
         let filter = EventFilter {
             kinds: request.kinds,
             nodes: request.nodes,
@@ -320,10 +320,14 @@ pub(super) fn millis(field: &str, time: &Timestamp) -> Result<i64, Status> {
     ms.ok_or_else(|| Status::invalid_argument(format!("{field}: expected a time from 1970 on")))
 }
 
-fn span(from: Option<Timestamp>, to: Option<Timestamp>) -> Result<(i64, i64), Status> {
-    let now = (unix_time_ns() / 1_000_000) as i64;
-    let to = to.map_or(Ok(now), |to| millis("to", &to))?;
-    let from = from.map_or(Ok((to - USUAL_MS).max(0)), |from| millis("from", &from))?;
+/// From and to, milliseconds since 1970: now, and `usual_ms` before that, where nothing is said.
+pub(super) fn span(
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+    usual_ms: i64,
+) -> Result<(i64, i64), Status> {
+    let to = to.map_or(Ok(unix_time_ms()), |to| millis("to", &to))?;
+    let from = from.map_or(Ok((to - usual_ms).max(0)), |from| millis("from", &from))?;
     match from <= to {
         true => Ok((from, to)),
         false => Err(wrong_field("from", "is after to")),

@@ -14,7 +14,7 @@ use weft_history::{Reader, StateAnswer, StateHead, StateQuestion};
 use super::Services;
 use super::details::DOMAIN;
 use super::history::{millis, status};
-use crate::event_hub::unix_time_ns;
+use crate::event_hub::unix_time_ms;
 
 /// Reason of a moment of which nothing is known.
 const NOT_KNOWN: &str = "NOT_KNOWN_THEN";
@@ -51,8 +51,7 @@ fn question(at: &v1::Moment) -> Result<StateQuestion, Status> {
         Some(Asked::Sweep(sweep)) => Ok(StateQuestion::Sweep(*sweep)),
         Some(Asked::Time(time)) => {
             let at = millis("at", time)?;
-            let now = (unix_time_ns() / 1_000_000) as i64;
-            match at <= now {
+            match at <= unix_time_ms() {
                 true => Ok(StateQuestion::At(at)),
                 false => Err(Status::invalid_argument("at: expected a time up to now")),
             }

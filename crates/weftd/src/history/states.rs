@@ -14,7 +14,7 @@ use weft_history::{HistoryError, Mark, Recorder, STATE_LASTS_MS, StateHead, Stat
 use weft_manager::sa::SaSettings;
 
 use crate::administration::{Wanted, administered};
-use crate::event_hub::{EventHub, unix_time_ns};
+use crate::event_hub::{EventHub, unix_time_ms};
 use crate::query_thread::QuerySettings;
 
 /// Between two looks at what is not published.
@@ -148,15 +148,11 @@ impl Lookout {
         let current = journal.current().map(|current| current.number);
         let last = || journal.sweeps().next().map(|sweep| sweep.number);
         StateHead {
-            time_ms: now_ms(),
+            time_ms: unix_time_ms(),
             sweep: current.or_else(last).unwrap_or(0),
             generation: parts.snapshot.generation,
         }
     }
-}
-
-fn now_ms() -> i64 {
-    (unix_time_ns() / 1_000_000) as i64
 }
 
 /// The states that are recorded.
@@ -224,7 +220,7 @@ impl Recorded {
             return Ok(());
         };
         let head = StateHead {
-            time_ms: now_ms(),
+            time_ms: unix_time_ms(),
             ..head
         };
         write(&mut |recorder| recorder.mark_state(head, Mark::End))

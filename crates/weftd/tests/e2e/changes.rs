@@ -334,6 +334,7 @@ fn refused(daemon: &Daemon) {
             1,
             "no event 0000000000000001-1 is kept",
         ),
+        (&["who", "--from", "-1h", "--to", "-2h"], 1, "is after to"),
         (&["why", "port:nowhere"], 1, "no change of it is known"),
         (
             &["why", "route", "edge1", "nodepat:node*"],

@@ -44,6 +44,8 @@ fn what_is_longer_than_the_terminal_goes_through_a_pager_that_may_be_left() {
         "log --from -1h",
         "report links --plain",
         "port show node:edge1:port:1",
+        "who",
+        "why route node1 node8",
     ] {
         let lines = shown.of(&format!("PAGER='head -n 2' weft {command}"));
         assert_eq!(lines.len(), 3, "{command}: {lines:#?}");

@@ -6,6 +6,7 @@ use serde_json::Value;
 use weft_api::time::{timestamp_ms, unix_ms};
 use weft_api::v1;
 use weft_api::v1::watch_response::Content;
+use weft_fabric::text::asker;
 use weft_history::{HistoryError, PortKey, audit};
 
 use super::super::Sources;
@@ -39,6 +40,24 @@ const AT_LINKS: [&str; 7] = [
     "link_isolated",
     "link_errors_over",
 ];
+
+/// Kinds of what the manager does by itself for a reason that it tells, and of orders.
+const ROOTS: [&str; 9] = [
+    "config_reloaded",
+    "link_isolated",
+    "multicast_storm",
+    "plan_in_force",
+    "port_changed",
+    "port_quarantined",
+    "port_released",
+    "topology_fault",
+    "trap_storm",
+];
+
+/// Whether nothing more is to be expected behind an event.
+fn is_root(event: &Happened) -> bool {
+    ROOTS.contains(&event.row.kind.as_str())
+}
 
 /// The causes of an event, the nearest first.
 pub(super) fn chain(
@@ -74,37 +93,27 @@ pub(super) fn chain(
     causes.extend(traps.into_iter().flatten());
     let mut behind = orders(episode, &findings, started);
     behind.retain(|event| event.row.sequence != of.row.sequence);
-    let known = behind.len();
-    for event in behind {
+    for event in &behind {
         causes.push(asked_or_happened(&requests, event));
     }
     if kind != "sweep_ended" && of.is_asked_for() {
         causes.extend(request_of(&requests, of).map(|asked| person(&asked.change)));
     }
     let is_forced = started.is_some_and(|event| sweep_reason(&event.body) == "forced");
-    if let Some(started) = started.filter(|_| is_forced && known == 0) {
+    if let Some(started) = started.filter(|_| is_forced && behind.is_empty()) {
         causes.extend(sweep_order(&requests, started).map(|asked| person(&asked.change)));
     }
-    let is_known = causes.last().is_some_and(is_root);
+    // What is told last, unless that is a sweep or a trap.
+    let last = behind.last().copied();
+    let last = last.or_else(|| started.is_none().then_some(of));
+    let is_asked = |cause: &v1::Cause| cause.kind() == v1::CauseKind::Person;
+    let is_known = causes.last().is_some_and(is_asked) || last.is_some_and(is_root);
     if !is_known && !begins {
         warnings.push(
             "no order of anybody and no defence of the manager is known before it".to_owned(),
         );
     }
     Ok(causes)
-}
-
-/// Whether nothing more is to be expected behind a cause.
-fn is_root(cause: &v1::Cause) -> bool {
-    let of_manager = [
-        "quarantine",
-        "disabled",
-        "bounced",
-        "out of use",
-        "in force",
-        "configuration",
-    ];
-    cause.kind() == v1::CauseKind::Person || of_manager.iter().any(|word| cause.what.contains(word))
 }
 
 /// An event as a cause.
@@ -130,16 +139,9 @@ fn happened(event: &Happened) -> v1::Cause {
 
 /// A request as a cause.
 pub(super) fn person(change: &v1::Change) -> v1::Cause {
-    let who = match (
-        change.author.as_str(),
-        change.peer.as_str(),
-        change.way.as_str(),
-    ) {
-        (_, _, "signal") => "a signal to the daemon".to_owned(),
-        ("", "", _) => "somebody".to_owned(),
-        ("", peer, _) => format!("somebody at {peer}"),
-        (author, "", _) => author.to_owned(),
-        (author, peer, _) => format!("{author} at {peer}"),
+    let who = match change.way.as_str() {
+        "signal" => "a signal to the daemon".to_owned(),
+        _ => asker(&change.author, &change.peer, "somebody"),
     };
     let mut what = format!("{who} asked: {}", change.what);
     if !change.reason.is_empty() {
@@ -309,10 +311,7 @@ fn requests(sources: &Sources<'_>, episode: &Episode) -> Result<Vec<Asked>, Hist
     episode
         .until_its_end()
         .for_each(|event| names.note(&event.named));
-    let name_of = |guid| match (sources.name_of)(guid) {
-        name if name.is_empty() => names.of(guid),
-        name => name,
-    };
+    let name_of = |guid| sources.name(&names, guid);
     let mut plans = Plans::default();
     let mut requests = Vec::new();
     audit::read(dir, (0, ns(at + BEFORE_MS as u64)), &mut |record| {
