@@ -8,7 +8,10 @@
 //! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
+//! | `inputs` | the inputs of a file, one after the other |
+//! | `player` | a manager that is given inputs |
 //! | `replay` | the replay of a file, step by step |
+//! | `shorten` | a recording cut down to what a fault needs |
 //!
 //! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
 //! with its time. Plans are computed again in a replay, as they are a function of their inputs. Subnet
@@ -17,13 +20,18 @@
 mod call;
 mod digest;
 pub mod file;
+mod inputs;
 mod keys;
+mod player;
 mod recorded;
 mod recorder;
 mod replay;
+mod shorten;
 
 pub use call::Call;
 pub use file::{CORE, FileError, Header, VERSION, Writer};
+pub use inputs::What;
 pub use recorded::Recorded;
 pub use recorder::{Recorder, Sink};
-pub use replay::{Match, Replay, Step, What};
+pub use replay::{Match, Replay, Step};
+pub use shorten::{Pace, ShortenError, Shortened, Shown, shorten};

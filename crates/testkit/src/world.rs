@@ -10,7 +10,7 @@ use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, Co
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
-use weft_manager::{Manager, MulticastLid, Planner};
+use weft_manager::{Manager, MulticastLid, PlanInput, Planner};
 use weft_replay::Recorded;
 use weft_wire::packet::Packet;
 
@@ -72,6 +72,8 @@ impl Tap for NoTap {
 
 /// Datagrams at one moment that are taken for a livelock, for each port of the fabric.
 const STEPS_PER_PORT_MAX: u64 = 2_000;
+/// Ports that a node may have.
+const PORTS_MAX: u64 = 256;
 
 /// A manager that is started, recorded where there is a tape.
 fn started(
@@ -169,6 +171,41 @@ impl<T: Tap> World<T> {
             replies: BTreeMap::new(),
             commands: 0,
         })
+    }
+
+    /// A manager of a recording that goes on with another fabric, from `now`. `host` is its port there, and `plan` what it
+    /// has asked for and has not yet.
+    pub fn going_on(
+        now: Tick,
+        (manager, plan): (Recorded, Option<Arc<PlanInput>>),
+        emulator: Emulator,
+        host: (Guid, PortNum),
+        tap: T,
+    ) -> Self {
+        let nodes = emulator.network().devices().len() as u64;
+        let mut planner = Planner::default();
+        if let Some(plan) = plan {
+            planner.begin(now, plan);
+        }
+        Self {
+            emulator,
+            tap,
+            manager,
+            tape: None,
+            planner,
+            congestion: None,
+            refusals: Vec::new(),
+            now,
+            host,
+            steps_max: STEPS_PER_PORT_MAX * PORTS_MAX * nodes,
+            standing: 0,
+            door: Door::default(),
+            reader: None,
+            events: Vec::new(),
+            stored: None,
+            replies: BTreeMap::new(),
+            commands: 0,
+        }
     }
 
     /// Without the checks of publications and the count of requests, whose time is not to be measured.

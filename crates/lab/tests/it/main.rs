@@ -10,4 +10,5 @@ mod certified;
 mod experiment;
 mod hostile;
 mod program;
+mod replay;
 mod run;

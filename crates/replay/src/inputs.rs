@@ -1,0 +1,232 @@
+//! The inputs of a recording, one after the other.
+
+use std::io::Read;
+
+use weft_fabric::Tick;
+use weft_wire::id::{Lid, PKey, Sl};
+use weft_wire::packet::Packet;
+
+use crate::call::Call;
+use crate::file::{FileError, Header, Next, Reader};
+use crate::recorder::{CALL, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK};
+
+/// A step's input.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// A deadline.
+    Tick,
+    /// A datagram.
+    Received(Packet),
+    /// The plan of this number is ready.
+    Planned(u64),
+    /// A rare input.
+    Call(Box<Call>),
+}
+
+impl What {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tick => "tick",
+            Self::Received(_) => "received",
+            Self::Planned(_) => "planned",
+            Self::Call(call) => call.name(),
+        }
+    }
+}
+
+/// An input as it was recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The manager's time.
+    pub(crate) at: Tick,
+    pub(crate) what: What,
+    /// None where the manager did not come to the end of this input; then nothing follows.
+    pub(crate) digest: Option<Expected>,
+}
+
+/// The digest of all outputs at the end of an input.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expected {
+    /// Its lowest bits.
+    Low(u16),
+    /// All of it, at the end of a chunk.
+    Whole(u64),
+}
+
+impl Expected {
+    pub(crate) fn is(self, digest: u64) -> bool {
+        match self {
+            Self::Low(low) => digest as u16 == low,
+            Self::Whole(whole) => digest == whole,
+        }
+    }
+}
+
+/// Reads them.
+pub(crate) struct Inputs<R> {
+    header: Header,
+    reader: Reader<R>,
+    chunk: Vec<u8>,
+    /// Place in it.
+    place: usize,
+    chunk_at: u64,
+    now: Tick,
+    torn_at: Option<u64>,
+    ended: bool,
+}
+
+impl<R: Read> Inputs<R> {
+    /// # Errors
+    /// [`FileError`] where it is no recording.
+    pub(crate) fn new(from: R) -> Result<Self, FileError> {
+        let (reader, header) = Reader::new(from)?;
+        Ok(Self {
+            header,
+            reader,
+            chunk: Vec::new(),
+            place: 0,
+            chunk_at: 0,
+            now: Tick(0),
+            torn_at: None,
+            ended: false,
+        })
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The byte of the file at which the recording is torn.
+    pub(crate) fn torn_at(&self) -> Option<u64> {
+        self.torn_at
+    }
+
+    /// The next one; none at the end.
+    ///
+    /// # Errors
+    /// [`FileError`] where the recording cannot be read from here on.
+    pub(crate) fn next(&mut self) -> Result<Option<Entry>, FileError> {
+        if self.ended || !self.fill()? {
+            return Ok(None);
+        }
+        let what = self.read_input()?;
+        let at = self.now;
+        self.ended = self.chunk.first() == Some(&1) && self.place == self.tail();
+        let digest = match self.ended {
+            true => None,
+            false => Some(self.digest()?),
+        };
+        Ok(Some(Entry { at, what, digest }))
+    }
+
+    fn digest(&mut self) -> Result<Expected, FileError> {
+        let low = u16::from_le_bytes(self.array()?);
+        if self.place < self.tail() {
+            return Ok(Expected::Low(low));
+        }
+        let whole = self.chunk.last_chunk().copied().unwrap_or_default();
+        Ok(Expected::Whole(u64::from_le_bytes(whole)))
+    }
+
+    /// Where the digest of the chunk begins.
+    fn tail(&self) -> usize {
+        self.chunk.len() - CHUNK_TAIL
+    }
+
+    /// Has a chunk with inputs that are not read yet; false at the end.
+    fn fill(&mut self) -> Result<bool, FileError> {
+        while self.chunk.is_empty() || self.place >= self.tail() {
+            self.chunk_at = self.reader.at();
+            match self.reader.next()? {
+                Next::Chunk(chunk) => self.chunk = chunk,
+                Next::End => return Ok(false),
+                Next::Torn => {
+                    self.torn_at = Some(self.chunk_at);
+                    return Ok(false);
+                }
+            }
+            if self.chunk.len() < CHUNK_HEAD + CHUNK_TAIL {
+                return Err(self.damaged("a chunk is too short"));
+            }
+            self.place = CHUNK_HEAD;
+        }
+        Ok(true)
+    }
+
+    fn read_input(&mut self) -> Result<What, FileError> {
+        let [kind] = self.array()?;
+        let passed = self.number()?;
+        self.now = Tick(self.now.0.saturating_add(passed));
+        match kind {
+            TICK => Ok(What::Tick),
+            RECEIVED => Ok(What::Received(self.packet()?)),
+            PLANNED => Ok(What::Planned(self.number()?)),
+            CALL => {
+                let len = self.number()?;
+                let bytes = self.bytes(len)?;
+                let call = serde_json::from_slice(bytes);
+                let call = call.map_err(|error| {
+                    let what = "an input that this version does not know";
+                    self.damaged(&format!("{what}: {error}"))
+                })?;
+                Ok(What::Call(Box::new(call)))
+            }
+            kind => Err(self.damaged(&format!("an input of kind {kind}, allowed are 1 to 4"))),
+        }
+    }
+
+    fn packet(&mut self) -> Result<Packet, FileError> {
+        let packet = Packet {
+            slid: Lid(u32::from_le_bytes(self.array()?)),
+            dlid: Lid(u32::from_le_bytes(self.array()?)),
+            sl: Sl(u8::from_le_bytes(self.array()?)),
+            pkey: PKey(u16::from_le_bytes(self.array()?)),
+            dest_qp: u32::from_le_bytes(self.array()?),
+            src_qp: u32::from_le_bytes(self.array()?),
+            mad: Vec::new(),
+        };
+        let len = self.number()?;
+        let mad = self.bytes(len)?.to_vec();
+        Ok(Packet { mad, ..packet })
+    }
+
+    fn number(&mut self) -> Result<u64, FileError> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(self.damaged("a number is longer than 64 bits"))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], FileError> {
+        let bytes = self.bytes(N as u64)?.first_chunk().copied();
+        Ok(bytes.unwrap_or([0; N]))
+    }
+
+    fn bytes(&mut self, len: u64) -> Result<&[u8], FileError> {
+        let (start, tail) = (self.place, self.tail());
+        let end = usize::try_from(len)
+            .ok()
+            .and_then(|len| start.checked_add(len));
+        match end.filter(|end| *end <= tail) {
+            Some(end) => {
+                self.place = end;
+                Ok(&self.chunk[start..end])
+            }
+            None => Err(self.damaged("an input is longer than its chunk")),
+        }
+    }
+
+    /// What is wrong with the chunk at hand.
+    pub(crate) fn damaged(&self, why: &str) -> FileError {
+        FileError::Damaged {
+            at: self.chunk_at,
+            why: why.to_owned(),
+        }
+    }
+}
