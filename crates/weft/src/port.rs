@@ -52,7 +52,7 @@ async fn change(
     let session = connect(daemon).await?;
     let ports = match lines {
         Some(lines) => file::ports(&session, &lines, action).await?,
-        None => chosen(&session, &args.choice).await?,
+        None => chosen(&session, &args.choice, action).await?,
     };
     let change = Change {
         session: &session,
@@ -64,15 +64,56 @@ async fn change(
 }
 
 /// The ports that the command line names.
-async fn chosen(session: &Session, choice: &PortChoice) -> Result<Vec<Target>, CliError> {
+async fn chosen(
+    session: &Session,
+    choice: &PortChoice,
+    action: v1::PortAction,
+) -> Result<Vec<Target>, CliError> {
     let point = choice.point.as_deref().unwrap_or_default();
-    let ports = resolve(session, point, choice.all).await?.into_iter();
+    let ports = match resolve(session, point, choice.all).await {
+        Err(error) if action == v1::PortAction::Enable => {
+            disabled(session, point, choice.all, error).await?
+        }
+        ports => ports?,
+    };
     let target = |(port, name)| Target {
         port,
         name,
         reason: String::new(),
     };
-    Ok(ports.map(target).collect())
+    Ok(ports.into_iter().map(target).collect())
+}
+
+/// The disabled ports of a node that is not in the fabric: an HFI goes with its only link. Where there are none it is
+/// `error` that counts.
+async fn disabled(
+    session: &Session,
+    text: &str,
+    all: bool,
+    error: CliError,
+) -> Result<Vec<Named>, CliError> {
+    let (name, number) = match parse(text)? {
+        Point::Nodes(NodeMatch::Name(name)) => (name, None),
+        Point::NodePort(NodeMatch::Name(name), number) => (name, Some(u32::from(number.0))),
+        _ => return Err(error),
+    };
+    let is_it = |end: &v1::LinkEnd| {
+        let port = end.port.map(|id| id.port);
+        end.node_name == name && (number.is_none() || number == port)
+    };
+    let listed = list::all(session, "").await?.into_iter();
+    let ports = listed.filter(|port| port.port.iter().chain(&port.far).any(is_it));
+    let ports = ports.filter_map(|port| {
+        let end = port.port?;
+        Some((end.port?, end.node_name))
+    });
+    let ports: Vec<Named> = ports.collect();
+    match ports.len() {
+        0 => Err(error),
+        1 => Ok(ports),
+        _ if all => Ok(ports),
+        count => Err(several(text, count)),
+    }
 }
 
 /// A port, and what its node is called.
@@ -128,8 +169,12 @@ fn wanted(
         ))),
         1 => Ok(ports),
         _ if all => Ok(ports),
-        count => Err(CliError::Usage(format!(
-            "'{point}' names {count} ports; add ':port:NUMBER' for one, or --all for all of them"
-        ))),
+        count => Err(several(point, count)),
     }
+}
+
+fn several(point: &str, count: usize) -> CliError {
+    CliError::Usage(format!(
+        "'{point}' names {count} ports; add ':port:NUMBER' for one, or --all for all of them"
+    ))
 }

@@ -28,7 +28,7 @@ pub(super) async fn run(daemon: &Daemon, list: &PortList) -> Result<ExitCode, Cl
 }
 
 /// All disabled ports of a part of the fabric, page by page.
-async fn all(session: &Session, point: &str) -> Result<Vec<v1::DisabledPort>, CliError> {
+pub(super) async fn all(session: &Session, point: &str) -> Result<Vec<v1::DisabledPort>, CliError> {
     let mut request = v1::ListDisabledPortsRequest {
         point: point.to_owned(),
         ..v1::ListDisabledPortsRequest::default()

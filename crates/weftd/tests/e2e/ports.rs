@@ -41,6 +41,27 @@ fn a_port_goes_down_and_comes_up_again() {
 }
 
 #[test]
+fn a_host_is_enabled_by_the_name_that_left_the_fabric_with_it() {
+    let daemon = Daemon::up("fattree:16");
+    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
+    let host = "node:node3 hfi1_0";
+    let disabled = daemon.weft_ok(&["port", "disable", host]);
+    assert_eq!(disabled, "disabled port 1 of node3 hfi1_0\n");
+    wait_for(|| links().contains("39 Links").then_some(()));
+    // Not by others, which it was not.
+    let said = daemon.weft_fails(1, &["port", "enable", "node:node99 hfi1_0"]);
+    assert!(said.contains("no node named 'node99 hfi1_0'"), "{said}");
+    let said = daemon.weft_fails(1, &["port", "enable", "node:node3 hfi1_0:port:2"]);
+    assert!(said.contains("no node named 'node3 hfi1_0'"), "{said}");
+    let planned = daemon.weft_ok(&["port", "enable", "-n", host]);
+    assert_eq!(planned, "would enable port 3 of edge1\n");
+    let enabled = daemon.weft_ok(&["port", "enable", host]);
+    assert_eq!(enabled, "enabled port 3 of edge1\n");
+    wait_for(|| links().contains("40 Links").then_some(()));
+    assert_eq!(listed(&daemon), Vec::<Value>::new());
+}
+
+#[test]
 fn a_port_is_bounced_and_its_link_comes_back() {
     let daemon = Daemon::up("fattree:16");
     let (mut watcher, _) = Watcher::start(&daemon, &[]);
