@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::otlp::Endpoint;
+use crate::remote_write::RemoteWriteArgs;
 use clap::{Parser, ValueEnum, value_parser};
 use weft_api::{LAST_INSTANCE, api_port, metrics_port};
 use weft_fabric::Guid;
@@ -82,6 +83,8 @@ pub(crate) struct Args {
     /// as http://127.0.0.1:4317.
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub(crate) otlp_endpoint: Option<Endpoint>,
+    #[command(flatten)]
+    pub(crate) remote_write: RemoteWriteArgs,
     /// Write the addresses to this file once the daemon listens: one line `NAME URL` each.
     #[arg(long, value_name = "FILE")]
     pub(crate) address_file: Option<PathBuf>,

@@ -15,6 +15,7 @@ use crate::planner::planner;
 use crate::port_counters::PortSeries;
 use crate::port_metrics::IMAGES_MAX;
 use crate::query_thread::{QuerySettings, feeds};
+use crate::remote_write::RemoteWrites;
 use crate::store::Saved;
 
 /// A request that the manager answers at once.
@@ -43,6 +44,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         Health::without_pages(),
         Tracer::default(),
         None,
+        RemoteWrites::default(),
     ));
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);

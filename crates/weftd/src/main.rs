@@ -42,6 +42,7 @@ mod port_counters;
 mod port_metrics;
 mod query_thread;
 mod registrations;
+mod remote_write;
 mod request;
 mod run;
 mod startup;

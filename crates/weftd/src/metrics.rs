@@ -34,6 +34,7 @@ use crate::history::History;
 use crate::otlp::Tracer;
 use crate::port_counters::PortSeries;
 use crate::port_metrics::PortMetrics;
+use crate::remote_write::RemoteWrites;
 use crate::stopping::Stopping;
 use crate::store::Saved;
 
@@ -66,6 +67,7 @@ impl Metrics {
         health: Health,
         tracer: Tracer,
         history: Option<Arc<History>>,
+        remote_writes: RemoteWrites,
     ) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
@@ -99,6 +101,7 @@ impl Metrics {
             health,
             tracer,
             history,
+            remote_writes,
         }));
         Self {
             registry,
@@ -122,8 +125,12 @@ impl Metrics {
         }
     }
 
+    /// All of them in Prometheus' older text.
+    pub(crate) fn prometheus_text(&self) -> Result<String, fmt::Error> {
+        Ok(Exposition::Prometheus.text(self.text()?))
+    }
+
     fn text(&self) -> Result<String, fmt::Error> {
-        self.scrapes.inc();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
@@ -144,6 +151,7 @@ struct Now {
     health: Health,
     tracer: Tracer,
     history: Option<Arc<History>>,
+    remote_writes: RemoteWrites,
 }
 
 impl Collector for Now {
@@ -167,6 +175,7 @@ impl Collector for Now {
         out.manager(&self.hub.status(), attachment.attached)?;
         self.health.encode(&mut encoder)?;
         self.tracer.encode(&mut encoder)?;
+        self.remote_writes.encode(&mut encoder)?;
         if let Some(history) = &self.history {
             history.encode(&mut encoder)?;
         }
@@ -395,6 +404,7 @@ async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Resp
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|value| value.to_str().ok());
     let exposition = Exposition::accepted(accept.unwrap_or_default());
+    metrics.scrapes.inc();
     match metrics.text() {
         Ok(text) => {
             let kind = [(header::CONTENT_TYPE, exposition.content_type())];

@@ -36,6 +36,7 @@ use crate::port_counters::{self, PortCounters, PortSeries};
 use crate::port_metrics::{self, PortMetrics};
 use crate::query_thread::{self, Queries};
 use crate::registrations;
+use crate::remote_write::RemoteWriter;
 use crate::request::REQUESTS_MAX;
 use crate::startup::{First, Opened, Place, open};
 use crate::stopping::Stopping;
@@ -136,6 +137,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (settings, configuration) = usable.split();
     let saved = keep_state(&mut parts, store, latest);
     let tracer = trace(&mut parts, args, &hub, &stopping);
+    let (writer, remote_writes) = RemoteWriter::new(&args.remote_write, args.instance.into())?;
     let history = history.map(|place| Arc::new(History::new(place)));
     let audit = Audit::new(audit_dir, hub.clone());
     let recording = black_box::open(recording);
@@ -147,6 +149,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         health.clone(),
         tracer.clone(),
         history.clone(),
+        remote_writes,
     ));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -217,6 +220,13 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     serve_opafmcmd(&mut parts, place, &services);
     parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
     parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
+    if let Some(writer) = writer {
+        let writing = writer.run(metrics.clone(), stopping.clone());
+        parts.task("remote write", async move {
+            writing.await;
+            Ok(())
+        });
+    }
     let serving = metrics::serve(listeners.metrics, metrics.clone(), stopping.clone());
     parts.task("metrics", async move {
         let served = serving.await;

@@ -1,6 +1,7 @@
 //! Alert rules and dashboards, with Debian's Prometheus and Alertmanager.
 
 mod dashboards;
+mod remote_write;
 mod server;
 
 use std::collections::BTreeSet;

@@ -126,7 +126,7 @@ fn configuration(daemon: &Daemon, alertmanager: &str) -> String {
 }
 
 /// The body of an answer with status 200.
-fn get(address: &str, path: &str) -> Option<String> {
+pub(super) fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     // To a reader of HTTP 1.0 an answer is not cut into chunks.
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").ok()?;
@@ -137,7 +137,7 @@ fn get(address: &str, path: &str) -> Option<String> {
     Some(body.to_owned())
 }
 
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte.is_ascii_alphanumeric() {
         true => char::from(byte).to_string(),
         false => format!("%{byte:02X}"),
@@ -146,7 +146,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// An address that nobody listens at.
-fn free_address() -> String {
+pub(super) fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
