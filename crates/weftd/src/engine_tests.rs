@@ -36,16 +36,16 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images, cables);
     let saved = watch::channel(Saved::everything()).1;
     let series = PortSeries::new(Vec::new(), Arc::default());
-    let metrics = Arc::new(Metrics::new(
-        hub.clone(),
-        Arc::default(),
-        series,
+    let metrics = Arc::new(Metrics::new(Sources {
+        hub: hub.clone(),
+        port_metrics: Arc::default(),
+        port_series: series,
         saved,
-        Health::without_pages(),
-        Tracer::default(),
-        None,
-        RemoteWrites::default(),
-    ));
+        health: Health::without_pages(),
+        tracer: Tracer::default(),
+        history: None,
+        remote_writes: RemoteWrites::default(),
+    }));
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);
     let persist = watch::Sender::default();

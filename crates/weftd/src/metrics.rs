@@ -59,16 +59,7 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    pub(crate) fn new(
-        hub: Arc<EventHub>,
-        port_metrics: Arc<PortMetrics>,
-        port_series: PortSeries,
-        saved: watch::Receiver<Saved>,
-        health: Health,
-        tracer: Tracer,
-        history: Option<Arc<History>>,
-        remote_writes: RemoteWrites,
-    ) -> Self {
+    pub(crate) fn new(sources: Sources) -> Self {
         let mut registry = Registry::with_prefix("weft");
         let (sweeps, scrapes) = (Family::<Label, Counter>::default(), Counter::default());
         let sweep_seconds = seconds();
@@ -93,16 +84,7 @@ impl Metrics {
             Unit::Seconds,
             phase_seconds.clone(),
         );
-        registry.register_collector(Box::new(Now {
-            hub,
-            port_metrics,
-            port_series,
-            saved,
-            health,
-            tracer,
-            history,
-            remote_writes,
-        }));
+        registry.register_collector(Box::new(sources));
         Self {
             registry,
             sweeps,
@@ -143,18 +125,18 @@ fn in_seconds(ns: u64) -> f64 {
 
 /// Values that are read at the time of a scrape.
 #[derive(Debug)]
-struct Now {
-    hub: Arc<EventHub>,
-    port_metrics: Arc<PortMetrics>,
-    port_series: PortSeries,
-    saved: watch::Receiver<Saved>,
-    health: Health,
-    tracer: Tracer,
-    history: Option<Arc<History>>,
-    remote_writes: RemoteWrites,
+pub(crate) struct Sources {
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) port_metrics: Arc<PortMetrics>,
+    pub(crate) port_series: PortSeries,
+    pub(crate) saved: watch::Receiver<Saved>,
+    pub(crate) health: Health,
+    pub(crate) tracer: Tracer,
+    pub(crate) history: Option<Arc<History>>,
+    pub(crate) remote_writes: RemoteWrites,
 }
 
-impl Collector for Now {
+impl Collector for Sources {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
         let fabric = v1::GetFabricResponse::from_snapshot(&self.hub.snapshot());
         let mut out = Out(&mut encoder);

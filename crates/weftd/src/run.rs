@@ -24,7 +24,7 @@ use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
 use crate::history::{self, History};
 use crate::mad_dispatch::MadDispatch;
-use crate::metrics::{self, Metrics};
+use crate::metrics::{self, Metrics, Sources};
 use crate::notify::{self, notify};
 use crate::once_report;
 use crate::opafmcmd;
@@ -137,20 +137,20 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (settings, configuration) = usable.split();
     let saved = keep_state(&mut parts, store, latest);
     let tracer = trace(&mut parts, args, &hub, &stopping);
-    let (writer, remote_writes) = RemoteWriter::new(&args.remote_write, args.instance.into())?;
+    let (writer, remote_writes) = RemoteWriter::new(&args.remote_write, args.instance)?;
     let history = history.map(|place| Arc::new(History::new(place)));
     let audit = Audit::new(audit_dir, hub.clone());
     let recording = black_box::open(recording);
-    let metrics = Arc::new(Metrics::new(
-        hub.clone(),
-        port_metrics.clone(),
-        PortSeries::new(chosen, port_counters.clone()),
-        saved.clone(),
-        health.clone(),
-        tracer.clone(),
-        history.clone(),
+    let metrics = Arc::new(Metrics::new(Sources {
+        hub: hub.clone(),
+        port_metrics: port_metrics.clone(),
+        port_series: PortSeries::new(chosen, port_counters.clone()),
+        saved: saved.clone(),
+        health: health.clone(),
+        tracer: tracer.clone(),
+        history: history.clone(),
         remote_writes,
-    ));
+    }));
     let (control, actor) = Control::new(Parts {
         source: config,
         hub: hub.clone(),
