@@ -36,7 +36,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images, cables);
     let saved = watch::channel(Saved::everything()).1;
     let series = PortSeries::new(Vec::new(), Arc::default());
-    let metrics = Arc::new(Metrics::new(Sources {
+    let metrics = Arc::new(Metrics::new(crate::metrics::Sources {
         hub: hub.clone(),
         port_metrics: Arc::default(),
         port_series: series,

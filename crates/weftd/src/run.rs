@@ -24,7 +24,7 @@ use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
 use crate::history::{self, History};
 use crate::mad_dispatch::MadDispatch;
-use crate::metrics::{self, Metrics, Sources};
+use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
 use crate::once_report;
 use crate::opafmcmd;
@@ -141,7 +141,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let history = history.map(|place| Arc::new(History::new(place)));
     let audit = Audit::new(audit_dir, hub.clone());
     let recording = black_box::open(recording);
-    let metrics = Arc::new(Metrics::new(Sources {
+    let metrics = Arc::new(Metrics::new(metrics::Sources {
         hub: hub.clone(),
         port_metrics: port_metrics.clone(),
         port_series: PortSeries::new(chosen, port_counters.clone()),
