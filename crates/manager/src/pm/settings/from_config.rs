@@ -6,8 +6,8 @@ use std::time::Duration;
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
 
 use super::{
-    Categories, ClearSettings, CongestionWeights, DiskSettings, FABRICS_MAX, IntegrityWeights, MonitoredFabric,
-    PmSettings, PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX,
+    Categories, ClearSettings, CongestionWeights, DiskSettings, FABRICS_MAX, IntegrityWeights,
+    MonitoredFabric, PmSettings, PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX,
 };
 use crate::settings::{Members, Resolved, Selector};
 use crate::sm::settings::Settings;
@@ -58,7 +58,12 @@ impl PmSettings {
 fn disk(instance: &Instance) -> Option<DiskSettings> {
     let from = &instance.pm.short_term_history;
     let images = from.images_per_composite.max(1);
-    let file = instance.pm.sweep_interval.as_secs().max(1).saturating_mul(images.into());
+    let file = instance
+        .pm
+        .sweep_interval
+        .as_secs()
+        .max(1)
+        .saturating_mul(images.into());
     from.enable.then(|| DiskSettings {
         dir: from.storage_location.clone(),
         images,
