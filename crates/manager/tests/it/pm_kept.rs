@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::pm_common::client::{Answer, FABRIC, ask_with, focus, group};
+use crate::pm_common::client::{Answer, FABRIC, ask_with, focus, group, packet, query};
 use crate::pm_common::{UNIX_START, Watched};
 use proptest::prelude::*;
 use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
-use weft_fabric::{Guid, Lid, PortNum};
-use weft_manager::pm::{Composite, Image, ImageName, Kept, PmInput, PmSettings};
+use weft_fabric::{Guid, Lid, PKey, PortNum};
+use weft_manager::pm::{Composite, Image, ImageName, Kept, PmInput, PmOutput, PmSettings};
 use weft_wire::Layout;
-use weft_wire::header::method;
+use weft_wire::header::status::BUSY;
+use weft_wire::header::{MadHeader, class, method};
 use weft_wire::pa::*;
 use weft_wire::text::Text;
 
@@ -278,6 +279,56 @@ fn what_an_earlier_manager_kept_is_there_after_a_restart() {
     new.watched.tell(PmInput::Removed(gone));
     let answer = new.ask(method::GET_TABLE, attribute::IMAGE_INFO, &id);
     assert_eq!(answer.status, status::NO_IMAGE);
+}
+
+#[test]
+fn queries_that_wait_are_bounded_and_need_one_reading() {
+    let (mut kit, images) = eight();
+    let (_, lid, port) = kit.port;
+    let question = PortCounters {
+        node_lid: lid,
+        port_number: port,
+        image_id: at(images[2].unix_time),
+        ..PortCounters::default()
+    };
+    let polled =
+        |kit: &mut Kit| -> Vec<PmOutput> { std::iter::from_fn(|| kit.watched.pm.poll()).collect() };
+    let mut outputs = polled(&mut kit);
+    outputs.clear();
+    for client in 0..65u64 {
+        let mut mad = query(method::GET, attribute::PORT_COUNTERS, &question.to_bytes());
+        mad[8..16].copy_from_slice(&client.to_be_bytes());
+        kit.watched
+            .tell(PmInput::Received(packet(PKey::MGMT_FULL, mad)));
+        outputs.extend(polled(&mut kit));
+    }
+    let name = outputs.iter().find_map(|output| match output {
+        PmOutput::Recall(name) => Some(*name),
+        _ => None,
+    });
+    let name = name.unwrap();
+    // One question to the disk, and one client that is told to come again.
+    assert_eq!(outputs.len(), 2, "{outputs:?}");
+    assert_eq!(statuses(&outputs), [BUSY]);
+    let image = Image::from_bytes(&kit.disk[&name]).unwrap();
+    let image = Some(Arc::new(image));
+    kit.watched.tell(PmInput::Recalled { name, image });
+    assert_eq!(statuses(&polled(&mut kit)), [0; 64]);
+    // An answer to a question that nobody asked changes nothing.
+    let image = None;
+    let name = images[0].name();
+    kit.watched.tell(PmInput::Recalled { name, image });
+    assert!(polled(&mut kit).is_empty());
+}
+
+/// The statuses of answers to clients.
+fn statuses(outputs: &[PmOutput]) -> Vec<u16> {
+    let answers = outputs.iter().filter_map(|output| match output {
+        PmOutput::Send(packet) => MadHeader::decode(&packet.mad).ok(),
+        _ => None,
+    });
+    let answers = answers.filter(|header| header.mgmt_class == class::PA);
+    answers.map(|header| header.status).collect()
 }
 
 /// Every query about an image.

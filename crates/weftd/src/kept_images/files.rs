@@ -16,7 +16,7 @@ const NAME: (&str, &str) = ("weft-", ".images");
 /// What is being written; what is left of it after a crash is removed.
 const UNFINISHED: &str = "weft-unfinished";
 const LOCK: &str = "weft-images.lock";
-/// Files that are looked at; of more, the newest.
+/// Files that there may be; of more, the oldest are removed.
 const FILES_MAX: usize = 1 << 20;
 /// Longest file, bytes.
 const FILE_MAX: u64 = 2 << 30;
@@ -91,7 +91,10 @@ impl Files {
         found.sort_unstable();
         let mut damage = Damage::new();
         let surplus = found.len().saturating_sub(FILES_MAX);
-        for (number, bytes) in found.drain(surplus..) {
+        for (number, _) in found.drain(..surplus) {
+            fs::remove_file(self.path(number))?;
+        }
+        for (number, bytes) in found {
             let path = self.path(number);
             let read = read_head(&path);
             let kept = read.map_err(|why| damage.push(format!("{}: {why}", path.display())));
@@ -115,7 +118,8 @@ impl Files {
         self.dir.join(LOCK).is_file()
     }
 
-    /// Writes an image after making room for it; `gone` gets the names of the images that were removed for that.
+    /// Writes an image after making room for it, and returns its bytes; `gone` gets the names of the images that were removed
+    /// for that.
     ///
     /// # Errors
     /// In words, with the path.
@@ -125,7 +129,7 @@ impl Files {
         kept: &Kept,
         settings: &DiskSettings,
         gone: &mut Vec<ImageName>,
-    ) -> Result<(), String> {
+    ) -> Result<u64, String> {
         let bytes = encode(image, kept, settings.divisions.into())?;
         let len = bytes.len() as u64;
         if len > settings.bytes_max {
@@ -146,7 +150,7 @@ impl Files {
             bytes: len,
             kept: Some(*kept),
         });
-        Ok(())
+        Ok(len)
     }
 
     /// Removes the oldest files until there is room for so many more.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
@@ -181,9 +182,15 @@ impl Keeper<'_> {
             return self.say(PmInput::Removed(vec![kept.name]));
         };
         let mut gone = Vec::new();
+        let begun = Instant::now();
         let written = files.write(&whole.finish(), &kept, settings, &mut gone);
         match written {
-            Ok(()) => {
+            Ok(bytes) => {
+                let ms = begun.elapsed().as_millis() as u64;
+                debug!(
+                    event = "images_kept",
+                    bytes, ms, "wrote an image of {bytes} bytes in {ms} ms"
+                );
                 self.say(PmInput::Kept(vec![kept]));
                 if std::mem::take(&mut self.is_failing) {
                     info!(
@@ -213,13 +220,20 @@ impl Keeper<'_> {
         if let Some(open) = self.open.as_ref().filter(|open| open.kept().name == name) {
             return Some(open.image());
         }
-        let read = self.files.as_mut()?.read(name);
-        read.map_err(|why| {
-            warn!(
-                event = "images_damaged",
-                "images of performance administration: {why}; it is left out"
-            );
-        })
-        .ok()
+        let begun = Instant::now();
+        match self.files.as_mut()?.read(name) {
+            Ok(image) => {
+                let ms = begun.elapsed().as_millis() as u64;
+                debug!(event = "images_read", ms, "read an image in {ms} ms");
+                Some(image)
+            }
+            Err(why) => {
+                warn!(
+                    event = "images_damaged",
+                    "images of performance administration: {why}; it is left out"
+                );
+                None
+            }
+        }
     }
 }
