@@ -40,8 +40,8 @@ impl Terminal {
         self.tmux(&["send-keys", key]);
     }
 
-    /// Types a text as a person does, one key after the other: opatop looks for keys that wait in the terminal, and misses
-    /// those that came with another.
+    /// Types a text as a person does, one key after the other: of keys that come together opatop takes the first, and each
+    /// of the others with the next key that comes.
     pub fn type_text(&self, text: &str) {
         for key in text.chars() {
             self.tmux(&["send-keys", "-l", &key.to_string()]);

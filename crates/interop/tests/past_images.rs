@@ -262,8 +262,6 @@ fn rewind(pair: &Pair, time: u64) {
         let opatop = Terminal::start(fabric, HOST, "opatop");
         shown(&opatop, "Live", |_| true);
         opatop.type_text(&format!("t{}", date(time)));
-        // The second one does nothing, but for a key that was missed.
-        opatop.press("Enter");
         opatop.press("Enter");
         let then = shown(&opatop, "Hist", |start| start <= time && time < start + 6);
         opatop.press("r");
@@ -305,6 +303,8 @@ fn shown(opatop: &Terminal, kind: &str, holds: impl Fn(u64) -> bool) -> u64 {
             "opatop does not show {kind}: {text}"
         );
         std::thread::sleep(PAUSE);
+        // Does nothing, but for a key that came while opatop was busy.
+        opatop.press("Enter");
     }
 }
 

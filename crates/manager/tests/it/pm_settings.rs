@@ -8,9 +8,16 @@ use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Categories, PmSettings};
 use weft_manager::sa::OwnService;
 
+const HISTORY: (&str, &str) = ("<ShortTermHistory>", "</ShortTermHistory>");
+
 /// The file that comes with this repository, with other words where its `<Pm>` begins.
 fn managers(pm: &str) -> ManagerSettings {
-    let shipped = include_str!("../../../../config/opafm.xml");
+    let mut shipped = include_str!("../../../../config/opafm.xml").to_owned();
+    // A section stands once.
+    if pm.contains(HISTORY.0) {
+        let (from, to) = (shipped.find(HISTORY.0), shipped.find(HISTORY.1));
+        shipped.replace_range(from.unwrap()..to.unwrap() + HISTORY.1.len(), "");
+    }
     let text = shipped.replacen(
         "<Start>1</Start>\n      <SweepInterval>10</SweepInterval>",
         pm,

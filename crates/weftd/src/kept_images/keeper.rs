@@ -177,6 +177,10 @@ impl Keeper<'_> {
             return;
         };
         let kept = whole.kept();
+        if !self.files.as_ref().is_some_and(Files::is_there) {
+            // Those that are there come before it.
+            self.say(PmInput::Removed(vec![kept.name]));
+        }
         self.open_files();
         let (Some(files), Some(settings)) = (&mut self.files, &self.settings) else {
             return self.say(PmInput::Removed(vec![kept.name]));
