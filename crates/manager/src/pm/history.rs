@@ -135,7 +135,7 @@ impl History {
                 };
                 match self.images.iter().rev().find(covers) {
                     Some(image) => Some(Sought::Here(Arc::clone(image))),
-                    None => self.from_shelf(now, self.shelf.at(unix)?),
+                    None => self.shelved(now, self.shelf.at(unix)?),
                 }
             }
             Which::Of { name, offset } => self.stepped(now, name, offset),
@@ -162,12 +162,12 @@ impl History {
         let to = from.checked_add_signed(isize::try_from(offset).ok()?)?;
         match to.checked_sub(older) {
             Some(place) => self.images.get(place).cloned().map(Sought::Here),
-            None => self.from_shelf(now, to),
+            None => self.shelved(now, to),
         }
     }
 
     /// An image on the disk, by its place there: read again unless somebody holds it or it has been read a while ago.
-    fn from_shelf(&mut self, now: Tick, place: usize) -> Option<Sought> {
+    fn shelved(&mut self, now: Tick, place: usize) -> Option<Sought> {
         let kept = self.shelf.get(place)?;
         let mut held = self.frames.iter().map(|frame| &frame.image);
         let held = held.find(|image| image.is_all_of(&kept)).cloned();

@@ -340,7 +340,6 @@ fn everything(kit: &mut Kit, id: &ImageId) -> Vec<Answer> {
     let of_fabric = VfConfigReq {
         vf_name: Text::new("Default"),
         image_id: *id,
-        ..VfConfigReq::default()
     };
     let ports = FocusPortsReq {
         image_id: *id,

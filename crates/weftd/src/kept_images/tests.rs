@@ -225,9 +225,12 @@ fn run(place: ImagePlace, jobs: Vec<Job>) -> Vec<PmInput> {
     std::iter::from_fn(|| told.try_recv().ok()).collect()
 }
 
+/// The images that the manager was given: the sweep, and from how many it was put together; none where it was not there.
+type Given = Vec<(u64, Option<u32>)>;
+
 /// What the manager knows of in the end, and the images that it was given.
-fn learnt(said: &[PmInput]) -> (Vec<(u64, u32)>, Vec<(u64, Option<u32>)>) {
-    let (mut kept, mut given): (Vec<Kept>, Vec<_>) = Default::default();
+fn learnt(said: &[PmInput]) -> (Vec<(u64, u32)>, Given) {
+    let (mut kept, mut given) = (Vec::<Kept>::new(), Given::new());
     for what in said {
         match what {
             PmInput::Kept(more) => {

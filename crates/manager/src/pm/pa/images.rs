@@ -34,7 +34,8 @@ pub(in crate::pm) fn run_of(unix_time: u64) -> u32 {
 /// The number of an image for clients: its kind (2 bits), its holder (6), the manager (24), whether it was put together
 /// (1) and the sweep (31).
 fn number(kind: u64, holder: u8, name: ImageName) -> u64 {
-    let sweep = name.sweep & (COMPOSITE - 1) | u64::from(name.composite) * COMPOSITE;
+    let bit = if name.composite { COMPOSITE } else { 0 };
+    let sweep = name.sweep & (COMPOSITE - 1) | bit;
     kind << 62 | u64::from(holder) << 56 | u64::from(name.run & RUN) << 32 | sweep
 }
 
