@@ -217,22 +217,16 @@ section! {
     /// `ShortTermHistory`: images on disk.
     pub struct ShortTermHistory {
         /// Whether they are kept.
-        #[no_effect("images are not kept on disk", acts_as = false)]
         enable: bool = true, "Enable" => One(flag());
-        /// Directory of the files; each instance needs its own.
-        #[no_effect("images are not kept on disk", told_by = "Enable")]
+        /// Directory of the files; each instance needs its own. Of an emulated fabric it is `images.N` in the state directory instead.
         storage_location: String = "/var/lib/opa-fm".to_owned(), "StorageLocation" => One(Text::absolute_path());
-        /// Hours of history to keep.
-        #[no_effect("images are not kept on disk", told_by = "Enable")]
+        /// Hours of history to keep; times when no manager ran do not count.
         total_history: Duration = Duration::from_secs(24 * 3600), "TotalHistory" => One(hours().strictly(1, u32::MAX as u64 - 1));
-        /// Number of images per file.
-        #[no_effect("images are not kept on disk", told_by = "Enable")]
+        /// Number of sweeps that are put together in a file.
         images_per_composite: u32 = 3, "ImagesPerComposite" => One(u32s().strictly(1, u32::MAX as u64));
-        /// Maximum disk space, in MiB.
-        #[no_effect("images are not kept on disk", told_by = "Enable")]
+        /// Maximum disk space, in MiB; the oldest files are removed.
         max_disk_space_mib: u64 = 1024, "MaxDiskSpace" => One(u64s());
-        /// Number of parts of a file, each compressed by its own thread.
-        #[no_effect("images are not kept on disk", told_by = "Enable")]
+        /// Number of parts of a file, each compressed and read by its own thread.
         compression_divisions: u8 = 1, "CompressionDivisions" => One(u8s().strictly(1, 32));
     }
 }

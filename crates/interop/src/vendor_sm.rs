@@ -222,6 +222,11 @@ fn log_of(fabric: &Fabric, host: &str) -> PathBuf {
     fabric.directory().join(format!("sm-{host}.log"))
 }
 
+/// Directory of the images that the performance manager on a host keeps.
+pub fn images_of(fabric: &Fabric, host: &str) -> PathBuf {
+    fabric.directory().join(format!("images-{host}"))
+}
+
 /// Writes the stock configuration with the settings put in, for a manager on a host.
 ///
 /// # Panics
@@ -230,7 +235,13 @@ pub fn write_config(fabric: &Fabric, host: &str, settings: &SmSettings) -> PathB
     let config = fabric.directory().join(format!("opafm-{host}.xml"));
     let stock = std::fs::read_to_string(STOCK).unwrap();
     let log = log_of(fabric, host);
-    let edited = edit(&stock, settings, &log.to_string_lossy());
+    let images = images_of(fabric, host);
+    let edited = edit(
+        &stock,
+        settings,
+        &log.to_string_lossy(),
+        &images.to_string_lossy(),
+    );
     let edited = match settings.topology {
         Some(file) => {
             let file = fabric.directory().join(file);
@@ -243,7 +254,7 @@ pub fn write_config(fabric: &Fabric, host: &str, settings: &SmSettings) -> PathB
 }
 
 /// The stock configuration with the settings put in.
-fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
+fn edit(stock: &str, settings: &SmSettings, log: &str, images: &str) -> String {
     let pm = u8::from(settings.pm);
     let edits = [
         (
@@ -264,6 +275,8 @@ fn edit(stock: &str, settings: &SmSettings, log: &str) -> String {
             "<Priority>0</Priority>",
             format!("<Priority>{}</Priority>", settings.priority),
         ),
+        // Managers of other tests left theirs there.
+        ("/var/lib/opa-fm/pm0_pahistory", images.to_owned()),
         (
             "<MasterPingInterval>5<",
             format!("<MasterPingInterval>{}<", settings.ping_s),

@@ -114,6 +114,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Whether the fabric is an emulated one.
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.emulate.is_some() || self.connect.is_some()
+    }
+
     /// Address of the API.
     pub(crate) fn listen(&self) -> SocketAddr {
         let stock = api_port(self.instance);

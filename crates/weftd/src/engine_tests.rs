@@ -33,7 +33,8 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let (images, _images) = mpsc::channel(IMAGES_MAX);
     let settings = watch::Sender::new(QuerySettings::default());
     let (cables, _memories) = watch::channel(Arc::default());
-    let (_feeds, to_queries, lines) = feeds(hub.clone(), settings.subscribe(), images, cables);
+    let (_feeds, to_queries, lines) =
+        feeds(hub.clone(), settings.subscribe(), images, cables, None);
     let saved = watch::channel(Saved::everything()).1;
     let series = PortSeries::new(Vec::new(), Arc::default());
     let metrics = Arc::new(Metrics::new(crate::metrics::Sources {

@@ -25,6 +25,7 @@ use weft_wire::packet::Packet;
 use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
 use crate::event_hub::EventHub;
 use crate::event_log::log_refusal;
+use crate::kept_images::KeptImages;
 use crate::mad_dispatch::Line;
 use crate::pm_log::tell_pm;
 use crate::registrations::{Write, Writes, restored};
@@ -83,6 +84,8 @@ pub(crate) struct Feeds {
     pub(crate) images: mpsc::Sender<Arc<Image>>,
     /// Memories of cables.
     pub(crate) cables: watch::Sender<Arc<CableMemories>>,
+    /// Images on the disk; none where there is no place for them.
+    pub(crate) kept_images: Option<KeptImages>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
@@ -91,6 +94,7 @@ pub(crate) fn feeds(
     settings: watch::Receiver<QuerySettings>,
     images: mpsc::Sender<Arc<Image>>,
     cables: watch::Sender<Arc<CableMemories>>,
+    kept_images: Option<KeptImages>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
@@ -111,6 +115,7 @@ pub(crate) fn feeds(
         lost,
         images,
         cables,
+        kept_images,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
@@ -198,6 +203,9 @@ impl Queries {
     pub(crate) fn new(mut feeds: Feeds, keeping: Option<(PathBuf, Writes)>) -> Self {
         let settings = feeds.settings.borrow_and_update().clone();
         let (file, writes) = keeping.unzip();
+        if let Some(kept) = &feeds.kept_images {
+            kept.reconfigure(settings.pm.as_ref().and_then(|pm| pm.disk.clone()));
+        }
         let mut queries = Self {
             sa: restored(settings.sa, file.as_deref()),
             cables: Cables::new(settings.cables),
@@ -256,6 +264,7 @@ impl Queries {
                 Ok(()) = self.feeds.lost.changed() => self.registrations_lost(),
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
+                Some(input) = told(&mut self.feeds.kept_images) => self.pm(input),
                 _ = clock.tick() => self.tell_time(),
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
@@ -394,10 +403,16 @@ impl Queries {
             (Some(meter), Some(rules)) => meter.reconfigure(rules),
             (meter, rules) => *meter = rules.map(ErrorMeter::new),
         }
+        if let Some(kept) = &self.feeds.kept_images {
+            kept.reconfigure(settings.pm.as_ref().and_then(|pm| pm.disk.clone()));
+        }
         match (&mut self.pm, settings.pm) {
             (Some(running), Some(settings)) => running.reconfigure(settings),
             (running, settings) => {
                 *running = settings.map(Pm::new);
+                if let Some(kept) = &self.feeds.kept_images {
+                    kept.tell();
+                }
                 if let Some(snapshot) = snapshot {
                     self.pm(PmInput::Published(snapshot));
                 }
@@ -457,6 +472,11 @@ impl Queries {
                 }
             }
         }
+        self.drain_pm();
+    }
+
+    fn drain_pm(&mut self) {
+        let now = self.now();
         let Some(pm) = &mut self.pm else { return };
         while let Some(output) = pm.poll() {
             match output {
@@ -466,10 +486,29 @@ impl Queries {
                     if let Some(meter) = &mut self.meter {
                         let _ = self.feeds.errors.try_send(meter.take(&image));
                     }
+                    if let Some(kept) = &self.feeds.kept_images {
+                        kept.image(Arc::clone(&image));
+                    }
                     drop(self.feeds.images.try_send(image));
+                }
+                PmOutput::Recall(name) => {
+                    let unread = PmInput::Recalled { name, image: None };
+                    let answer = match &self.feeds.kept_images {
+                        Some(kept) => kept.recall(name),
+                        None => Some(unread),
+                    };
+                    answer.into_iter().for_each(|input| pm.handle(now, input));
                 }
                 PmOutput::Event(event) => tell_pm(&self.feeds.hub, event),
             }
         }
+    }
+}
+
+/// The next word about images on the disk; none comes where none are kept.
+async fn told(kept: &mut Option<KeptImages>) -> Option<PmInput> {
+    match kept {
+        Some(kept) => kept.told().await,
+        None => std::future::pending().await,
     }
 }

@@ -23,6 +23,7 @@ use crate::grpc::{self, CounterReaders, HistoryReaders, Services};
 use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
 use crate::history::{self, History};
+use crate::kept_images::KeptImages;
 use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
 use crate::notify::{self, notify};
@@ -101,6 +102,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         opafmcmd: place,
         history,
         recording,
+        images: image_place,
     } = opened;
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
@@ -115,8 +117,14 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let settings_of_history = query_settings.subscribe();
     let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
     let (cables, memories) = watch::channel(Arc::default());
-    let (feeds, to_queries, lines) =
-        query_thread::feeds(hub.clone(), query_settings.subscribe(), images, cables);
+    let kept = image_place.map(|place| KeptImages::start(&mut parts, place, &stopping));
+    let (feeds, to_queries, lines) = query_thread::feeds(
+        hub.clone(),
+        query_settings.subscribe(),
+        images,
+        cables,
+        kept.transpose()?,
+    );
     let seen = store.as_ref().map(|store| SeenFile(store.seen()));
     let (checker, health) = Checker::new(Sources {
         hub: hub.clone(),

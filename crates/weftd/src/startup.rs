@@ -13,6 +13,7 @@ use crate::config::{self, Loaded, Usable};
 use crate::error::DaemonError;
 use crate::fabric::{ControlSocket, Source};
 use crate::history::HistoryPlace;
+use crate::kept_images::ImagePlace;
 use crate::link_rules::log_rules;
 use crate::logging::Log;
 use crate::store::Store;
@@ -53,6 +54,8 @@ pub(crate) struct Opened {
     pub(crate) history: Option<HistoryPlace>,
     /// Where the manager's inputs are recorded; none where they are not.
     pub(crate) recording: Option<RecordingPlace>,
+    /// Where images are kept; none where they are not.
+    pub(crate) images: Option<ImagePlace>,
 }
 
 /// Where the vendor's `opafmcmd` finds this daemon.
@@ -94,6 +97,10 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let stores_in = store.as_ref().map(Store::dir);
     let history = args.history.place(stores_in, args.instance);
     let recording = args.recording.place(stores_in, args.instance);
+    let images = match args.is_emulated() {
+        true => store.as_ref().map(|store| ImagePlace::Dir(store.images())),
+        false => Some(ImagePlace::Configured),
+    };
     let stored = match &store {
         Some(store) => store.load()?,
         None => None,
@@ -128,12 +135,13 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         opafmcmd: Place::new(args),
         history,
         recording,
+        images,
     })
 }
 
 impl Place {
     fn new(args: &Args) -> Self {
-        let emulated = args.emulate.is_some() || args.connect.is_some();
+        let emulated = args.is_emulated();
         let dir = match &args.opafmcmd {
             Some(dir) => Some(dir.clone()).filter(|dir| dir.as_os_str() != "off"),
             None => (!emulated).then(|| PathBuf::from(OPAFMCMD)),

@@ -115,6 +115,11 @@ impl Store {
         self.beside("audit")
     }
 
+    /// Path of the directory of images of an emulated fabric.
+    pub(crate) fn images(&self) -> PathBuf {
+        self.beside("images")
+    }
+
     /// Path of the directory of baselines.
     pub(crate) fn baselines(&self) -> PathBuf {
         self.beside("baselines")

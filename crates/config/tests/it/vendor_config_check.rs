@@ -146,7 +146,6 @@ const IGNORED: &[&str] = &[
     "Config/Common/Shared/CoreDumpLimit",
     "Config/Common/Shared/SslSecurityEnable",
     "Config/Common/Pm/ImageUpdateInterval",
-    "Config/Common/Pm/ShortTermHistory/Enable",
 ];
 
 #[test]

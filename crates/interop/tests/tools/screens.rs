@@ -1,10 +1,8 @@
 //! opatop, driven through its screens in a terminal.
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use weft_interop::Fabric;
+use weft_interop::Terminal;
 use weft_peers::program;
 
 use crate::pair::Pair;
@@ -34,71 +32,37 @@ const VOLATILE: [&str; 4] = [
     "PM Memory Size",
 ];
 
-/// A terminal with opatop on one of the fabrics; its server is ended when this is dropped.
-struct Terminal {
-    socket: PathBuf,
-}
-
-impl Terminal {
-    fn start(fabric: &Fabric) -> Self {
-        let socket = fabric.directory().join("tmux");
-        let mut command = fabric.command("node1", "tmux");
-        command.arg("-S").arg(&socket);
-        command.args(["new-session", "-d", "-x", "100", "-y", "50", "opatop"]);
-        assert!(command.status().unwrap().success(), "no terminal");
-        Self { socket }
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("tmux");
-        let output = command.arg("-S").arg(&self.socket).args(arguments).output();
-        String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
-    }
-
-    fn press(&self, key: &str) {
-        if !key.is_empty() {
-            self.tmux(&["send-keys", key]);
+/// The lines of the screen that says `title` and ends with `end`, without those that differ anyhow, once two looks in
+/// succession have found them the same: opatop draws line by line.
+fn whole(terminal: &Terminal, title: &str, end: &str) -> Result<Vec<String>, String> {
+    let until = Instant::now() + PATIENCE;
+    let mut before = None;
+    loop {
+        let screen = screen(terminal, title, end);
+        if let Ok(lines) = &screen
+            && before.as_ref() == Some(lines)
+        {
+            return screen;
         }
-    }
-
-    /// The lines of the screen that says `title` and ends with `end`, without those that differ anyhow, once
-    /// two looks in succession have found them the same: opatop draws line by line.
-    fn whole(&self, title: &str, end: &str) -> Result<Vec<String>, String> {
-        let until = Instant::now() + PATIENCE;
-        let mut before = None;
-        loop {
-            let screen = self.screen(title, end);
-            if let Ok(lines) = &screen
-                && before.as_ref() == Some(lines)
-            {
-                return screen;
-            }
-            if Instant::now() >= until {
-                let last = screen.unwrap_or_else(|screen| vec![screen]);
-                return Err(format!("no {title:?} that stays: {}", last.join("\n")));
-            }
-            before = screen.ok();
-            std::thread::sleep(PAUSE);
+        if Instant::now() >= until {
+            let last = screen.unwrap_or_else(|screen| vec![screen]);
+            return Err(format!("no {title:?} that stays: {}", last.join("\n")));
         }
-    }
-
-    /// The lines of the screen without those that differ anyhow, or the screen as it is where it is not
-    /// yet the one that says `title` and ends with `end`.
-    fn screen(&self, title: &str, end: &str) -> Result<Vec<String>, String> {
-        let screen = self.tmux(&["capture-pane", "-p"]);
-        if !(screen.contains(title) && screen.contains(end)) {
-            return Err(screen);
-        }
-        let fixed = |line: &&str| !VOLATILE.iter().any(|text| line.contains(text));
-        let lines = screen.trim_end().lines().filter(fixed);
-        Ok(lines.map(|line| line.trim_end().to_owned()).collect())
+        before = screen.ok();
+        std::thread::sleep(PAUSE);
     }
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
+/// The lines of the screen without those that differ anyhow, or the screen as it is where it is not yet the one that says
+/// `title` and ends with `end`.
+fn screen(terminal: &Terminal, title: &str, end: &str) -> Result<Vec<String>, String> {
+    let screen = terminal.text();
+    if !(screen.contains(title) && screen.contains(end)) {
+        return Err(screen);
     }
+    let fixed = |line: &&str| !VOLATILE.iter().any(|text| line.contains(text));
+    let lines = screen.trim_end().lines().filter(fixed);
+    Ok(lines.map(|line| line.trim_end().to_owned()).collect())
 }
 
 /// Screens that differ.
@@ -106,12 +70,15 @@ pub(crate) fn differences(pair: &Pair) -> Vec<String> {
     if program("tmux").is_none() || program("opatop").is_none() {
         return Vec::new();
     }
-    let terminals = [&pair.weft, &pair.vendor].map(Terminal::start);
+    let terminals =
+        [&pair.weft, &pair.vendor].map(|fabric| Terminal::start(fabric, "node1", "opatop"));
     let mut wrong = Vec::new();
     for (key, title, end) in SCREENS {
         println!("opatop: key {key:?}, screen {title:?}");
-        terminals.iter().for_each(|terminal| terminal.press(key));
-        let shown = terminals.each_ref().map(|one| one.whole(title, end));
+        if !key.is_empty() {
+            terminals.iter().for_each(|terminal| terminal.press(key));
+        }
+        let shown = terminals.each_ref().map(|one| whole(one, title, end));
         let what = match shown {
             [Ok(weft), Ok(vendor)] if weft == vendor => continue,
             [Ok(weft), Ok(vendor)] => {

@@ -32,6 +32,94 @@ impl Weights {
             per_lane: settings.process.lanes,
         }
     }
+
+    /// One byte for each weight.
+    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
+        let IntegrityWeights {
+            local_link_integrity,
+            rcv_errors,
+            buffer_overruns,
+            link_error_recovery,
+            link_downed,
+            uncorrectable,
+            fm_config,
+            link_quality,
+            lanes_down,
+        } = self.integrity;
+        let CongestionWeights {
+            xmit_wait,
+            discards,
+            rcv_fecn,
+            rcv_becn,
+            xmit_time,
+            mark_fecn,
+        } = self.congestion;
+        [
+            local_link_integrity,
+            rcv_errors,
+            buffer_overruns,
+            link_error_recovery,
+            link_downed,
+            uncorrectable,
+            fm_config,
+            link_quality,
+            lanes_down,
+            xmit_wait,
+            discards,
+            rcv_fecn,
+            rcv_becn,
+            xmit_time,
+            mark_fecn,
+            u8::from(self.per_lane),
+        ]
+    }
+
+    /// The weights of [`Self::to_bytes`].
+    pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        let [
+            local_link_integrity,
+            rcv_errors,
+            buffer_overruns,
+            link_error_recovery,
+            link_downed,
+            uncorrectable,
+            fm_config,
+            link_quality,
+            lanes_down,
+            xmit_wait,
+            discards,
+            rcv_fecn,
+            rcv_becn,
+            xmit_time,
+            mark_fecn,
+            per_lane,
+        ] = bytes;
+        Self {
+            integrity: IntegrityWeights {
+                local_link_integrity,
+                rcv_errors,
+                buffer_overruns,
+                link_error_recovery,
+                link_downed,
+                uncorrectable,
+                fm_config,
+                link_quality,
+                lanes_down,
+            },
+            congestion: CongestionWeights {
+                xmit_wait,
+                discards,
+                rcv_fecn,
+                rcv_becn,
+                xmit_time,
+                mark_fecn,
+            },
+            per_lane: per_lane != 0,
+        }
+    }
+
+    /// Bytes of all weights.
+    pub(crate) const LEN: usize = 16;
 }
 
 /// An image together with how its counters weigh.

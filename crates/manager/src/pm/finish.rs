@@ -10,7 +10,7 @@ use super::categories::{Scene, Weights};
 use super::counters::{Counters, LaneCounters, add, add_lane};
 use super::image::{Image, Reading, Totals};
 use super::io::{PmEvent, PmOutput, PortName};
-use super::pa::Instance;
+use super::pa::run_of;
 use super::roster::Roster;
 use super::settings::Categories;
 use super::sweep::Sweep;
@@ -79,7 +79,7 @@ impl Pm {
         };
         let started = sweep.started;
         if self.history.latest().is_none() {
-            self.instance = Instance::new(self.unix_time(started));
+            self.run = run_of(self.unix_time(started));
         }
         let mut report = sweep.report;
         let image = self.image_of(now, sweep);
@@ -118,6 +118,7 @@ impl Pm {
         let number = latest.map_or(1, |image| image.number + 1);
         let span = latest.map(|image| sweep.started.since(image.started));
         let mut image = Image {
+            run: self.run,
             number,
             unix_time: self.unix_time(sweep.started),
             duration_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
@@ -129,6 +130,7 @@ impl Pm {
             roster: sweep.roster,
             sample: Arc::new(sweep.sample),
             before: sweep.before,
+            sums: None,
             readings: sweep.readings,
             error_info: sweep.error_info,
             weights: Weights::of(&self.settings),

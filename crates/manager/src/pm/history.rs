@@ -1,4 +1,4 @@
-//! The last images, and those that clients hold.
+//! The last images, those that clients hold, and those before that are on the disk.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use weft_fabric::Tick;
 
-use super::image::Image;
+use super::image::{Image, ImageName};
+use super::kept::{Kept, Shelf};
 
 /// Holders of one image.
 const HOLDERS_MAX: u8 = 64;
@@ -43,22 +44,31 @@ pub(crate) enum Which {
     },
     /// The one that covers this second since 1970.
     At(u64),
-    /// That of a sweep, or a later one by distance.
-    Sweep {
-        /// The sweep's number.
-        number: u64,
+    /// One by its name, or a later one by distance.
+    Of {
+        /// The image's name.
+        name: ImageName,
         /// Negative before.
         offset: i64,
     },
-    /// One that the client holds, or a later one by distance in sweeps.
+    /// One that the client holds, or a later one by distance.
     Held {
-        /// The sweep's number.
-        number: u64,
+        /// The image's name.
+        name: ImageName,
         /// The holder's bit.
         holder: u8,
         /// Negative before.
         offset: i64,
     },
+}
+
+/// Where an image is.
+#[derive(Debug)]
+pub(crate) enum Sought {
+    /// Here.
+    Here(Arc<Image>),
+    /// On the disk.
+    Kept(ImageName),
 }
 
 /// The images of the last sweeps, a bounded number, and those that clients hold longer.
@@ -69,6 +79,7 @@ pub(crate) struct History {
     frames: Vec<Frame>,
     frames_max: usize,
     lease: Duration,
+    shelf: Shelf,
 }
 
 impl History {
@@ -79,6 +90,7 @@ impl History {
             frames: Vec::new(),
             frames_max: 0,
             lease,
+            shelf: Shelf::default(),
         };
         history.resize(images, frames, lease);
         history
@@ -109,47 +121,96 @@ impl History {
     }
 
     /// Finds an image. Finding one that is held is a use of it.
-    pub(crate) fn find(&mut self, now: Tick, which: Which) -> Option<Arc<Image>> {
+    pub(crate) fn find(&mut self, now: Tick, which: Which) -> Option<Sought> {
         match which {
+            Which::Latest { offset: 0 } => self.latest().cloned().map(Sought::Here),
             Which::Latest { offset } => {
-                let latest = self.latest()?.number;
-                self.sweep(latest.checked_add_signed(offset)?)
+                let latest = self.latest()?.name();
+                self.stepped(now, latest, offset)
             }
             Which::At(unix) => {
                 let covers = |image: &&Arc<Image>| {
                     let span = image.unix_time..image.unix_time + u64::from(image.interval_s);
                     span.contains(&unix)
                 };
-                self.images.iter().rev().find(covers).cloned()
+                match self.images.iter().rev().find(covers) {
+                    Some(image) => Some(Sought::Here(Arc::clone(image))),
+                    None => self.shelved(now, self.shelf.at(unix)?),
+                }
             }
-            Which::Sweep { number, offset } => self.sweep(number.checked_add_signed(offset)?),
+            Which::Of { name, offset } => self.stepped(now, name, offset),
             Which::Held {
-                number,
+                name,
                 holder,
                 offset,
             } => {
-                let image = self.held(now, number, holder)?;
+                let image = self.held(now, name, holder)?;
                 match offset {
-                    0 => Some(image),
-                    offset => self.sweep(number.checked_add_signed(offset)?),
+                    0 => Some(Sought::Here(image)),
+                    offset => self.stepped(now, name, offset),
                 }
             }
         }
     }
 
-    fn sweep(&self, number: u64) -> Option<Arc<Image>> {
-        let first = self.images.front()?.number;
-        let place = usize::try_from(number.checked_sub(first)?).ok()?;
-        // Numbers go up by one with each image.
-        self.images.get(place).cloned()
+    /// The image so many after that of a name. Before the recent ones come those on the disk that begin before them.
+    fn stepped(&mut self, now: Tick, name: ImageName, offset: i64) -> Option<Sought> {
+        let first = self.images.front()?.name();
+        let older = self.shelf.before(first);
+        let recent = self.recent(name).map(|place| older + place);
+        let from = recent.or_else(|| self.shelf.place(name))?;
+        let to = from.checked_add_signed(isize::try_from(offset).ok()?)?;
+        match to.checked_sub(older) {
+            Some(place) => self.images.get(place).cloned().map(Sought::Here),
+            None => self.shelved(now, to),
+        }
     }
 
-    fn held(&mut self, now: Tick, number: u64, holder: u8) -> Option<Arc<Image>> {
+    /// An image on the disk, by its place there: read again unless somebody holds it or it has been read a while ago.
+    fn shelved(&mut self, now: Tick, place: usize) -> Option<Sought> {
+        let kept = self.shelf.get(place)?;
+        let mut held = self.frames.iter().map(|frame| &frame.image);
+        let held = held.find(|image| image.is_all_of(&kept)).cloned();
+        let here = held.or_else(|| self.shelf.take(now, &kept));
+        Some(here.map_or(Sought::Kept(kept.name), Sought::Here))
+    }
+
+    /// Place of a recent image that is named.
+    fn recent(&self, name: ImageName) -> Option<usize> {
+        let first = self.images.front()?;
+        if name.composite || name.run != first.run {
+            return None;
+        }
+        let place = usize::try_from(name.sweep.checked_sub(first.number)?).ok()?;
+        // Numbers go up by one with each image.
+        (place < self.images.len()).then_some(place)
+    }
+
+    /// Learns of images on the disk, the oldest first.
+    pub(crate) fn kept(&mut self, images: Vec<Kept>) {
+        self.shelf.add(images);
+    }
+
+    /// Learns of images that are no longer on the disk.
+    pub(crate) fn removed(&mut self, images: &[ImageName]) {
+        self.shelf.remove(images);
+    }
+
+    /// Keeps an image of the disk for the queries to come; where it cannot be read, it is as if it were not there.
+    pub(crate) fn recalled(&mut self, now: Tick, name: ImageName, image: Option<Arc<Image>>) {
+        self.shelf.recalled(now, name, image);
+    }
+
+    /// Lets go of images of the disk that have not been asked for during the time of a lease.
+    pub(crate) fn forget(&mut self, now: Tick) {
+        self.shelf.forget(now, self.lease);
+    }
+
+    fn held(&mut self, now: Tick, name: ImageName, holder: u8) -> Option<Arc<Image>> {
         self.expire(now);
         let bit = 1u64.checked_shl(u32::from(holder))?;
         let mut frames = self.frames.iter_mut();
-        let frame =
-            frames.find(|frame| frame.image.number == number && frame.holders & bit != 0)?;
+        let frame = frames.find(|frame| frame.image.name() == name && frame.holders & bit != 0)?;
         frame.used = now;
         Some(Arc::clone(&frame.image))
     }
@@ -168,7 +229,7 @@ impl History {
     pub(crate) fn freeze(&mut self, now: Tick, image: &Arc<Image>) -> Result<u8, Refused> {
         self.expire(now);
         let mut frames = self.frames.iter_mut();
-        if let Some(frame) = frames.find(|frame| frame.image.number == image.number) {
+        if let Some(frame) = frames.find(|frame| frame.image.name() == image.name()) {
             let holder = (0..HOLDERS_MAX)
                 .map(|step| (frame.next + step) % HOLDERS_MAX)
                 .find(|holder| frame.holders & 1 << holder == 0)
@@ -191,10 +252,10 @@ impl History {
     }
 
     /// Lets go of an image; returns whether it was held.
-    pub(crate) fn release(&mut self, now: Tick, number: u64, holder: u8) -> Option<Arc<Image>> {
-        let image = self.held(now, number, holder)?;
+    pub(crate) fn release(&mut self, now: Tick, name: ImageName, holder: u8) -> Option<Arc<Image>> {
+        let image = self.held(now, name, holder)?;
         for frame in &mut self.frames {
-            if frame.image.number == number {
+            if frame.image.name() == name {
                 frame.holders &= !(1 << holder);
             }
         }
@@ -209,21 +270,21 @@ impl History {
     pub(crate) fn exchange(
         &mut self,
         now: Tick,
-        number: u64,
+        name: ImageName,
         holder: u8,
         image: &Arc<Image>,
     ) -> Result<u8, Refused> {
         let mut frames = self.frames.iter();
         let alone =
-            frames.any(|frame| frame.image.number == number && frame.holders == 1u64 << holder);
+            frames.any(|frame| frame.image.name() == name && frame.holders == 1u64 << holder);
         match self.freeze(now, image) {
             Err(Refused::Frames(_)) if alone => {
                 // The place that is given up is the one that was missing.
-                self.release(now, number, holder);
+                self.release(now, name, holder);
                 self.freeze(now, image)
             }
             Ok(new) => {
-                self.release(now, number, holder);
+                self.release(now, name, holder);
                 Ok(new)
             }
             refused => refused,
@@ -233,11 +294,8 @@ impl History {
     /// Bytes of memory that all images use.
     pub(crate) fn bytes(&self) -> u64 {
         let frames = self.frames.iter().map(|frame| &frame.image);
-        let shared = frames.filter(|image| self.sweep(image.number).is_none());
-        self.images
-            .iter()
-            .chain(shared)
-            .map(|image| image.bytes())
-            .sum()
+        let shared = frames.filter(|image| self.recent(image.name()).is_none());
+        let here = self.images.iter().chain(shared);
+        here.map(|image| image.bytes()).sum::<u64>() + self.shelf.bytes()
     }
 }

@@ -7,6 +7,7 @@ use weft_fabric::{Lid, PortNum, Tick, Vl};
 use weft_wire::pm::{Counter, PortErrorInfo, VlCounter};
 
 use super::categories::Weights;
+use super::composite::Sums;
 use super::counters::{
     Counters, LaneCounters, PortDelta, clear, clear_lane, lane_delta, port_delta, step,
 };
@@ -158,9 +159,23 @@ pub struct Totals {
     pub cleared_ports: u32,
 }
 
-/// Results of one sweep. Immutable: readers may hold it for as long as they like.
+/// Name of an image: of one sweep, or of several that were put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ImageName {
+    /// The manager that made it: [`Image::run`].
+    pub run: u32,
+    /// Number of its sweep, or of the first of its sweeps.
+    pub sweep: u64,
+    /// Whether it was put together, even if of one sweep alone.
+    pub composite: bool,
+}
+
+/// Results of one sweep, or of several put together ([`super::Composite`]). Immutable: readers may hold it for as long as
+/// they like.
 #[derive(Debug, Clone)]
 pub struct Image {
+    /// Tells the images of this manager from those of one before it; 24 bits.
+    pub run: u32,
     /// Number of its sweep, from 1.
     pub number: u64,
     /// Seconds since 1970 at the sweep's start, 0 where no clock was given.
@@ -178,6 +193,8 @@ pub struct Image {
     pub roster: Arc<Roster>,
     pub(crate) sample: Arc<Sample>,
     pub(crate) before: Option<Before>,
+    /// Of an image that was put together, what its sweeps counted; there is no sample before then.
+    pub(crate) sums: Option<Sums>,
     pub(crate) readings: Vec<Reading>,
     /// Ports whose counters another client cleared.
     pub(crate) unexpected: Vec<bool>,
@@ -197,6 +214,15 @@ pub struct Delta {
 }
 
 impl Image {
+    /// Its name.
+    pub fn name(&self) -> ImageName {
+        ImageName {
+            run: self.run,
+            sweep: self.number,
+            composite: self.sums.is_some(),
+        }
+    }
+
     /// Result of reading a port.
     pub fn reading(&self, place: usize) -> Reading {
         self.readings.get(place).copied().unwrap_or_default()
@@ -222,9 +248,12 @@ impl Image {
         self.roster.lanes.iter().copied().zip(lanes.iter().copied())
     }
 
-    /// Quality of a port's link: 5 excellent to 1 bad, 0 down.
+    /// Quality of a port's link: 5 excellent to 1 bad, 0 down; of several sweeps the worst.
     pub fn quality(&self, place: usize) -> u8 {
-        let quality = self.sample.quality.get(place);
+        let quality = match &self.sums {
+            Some(sums) => sums.quality.get(place),
+            None => self.sample.quality.get(place),
+        };
         quality.copied().unwrap_or(QUALITY_EXCELLENT)
     }
 
@@ -254,6 +283,9 @@ impl Image {
 
     /// Counts of a port since the previous image: zero if it was not there.
     pub fn delta(&self, place: usize) -> Delta {
+        if let Some(sums) = &self.sums {
+            return sums.delta(place);
+        }
         let quality = self.quality(place);
         let (delta, before) = match self.place_before(place) {
             Some((sample, from)) => (self.delta_from(place), sample.quality[from]),
@@ -303,6 +335,12 @@ impl Image {
     /// Counts of a port's lanes since the previous image, in order.
     pub fn lane_deltas(&self, place: usize) -> impl Iterator<Item = (Vl, LaneCounters)> {
         let count = self.roster.lanes.len();
+        let sums = self.sums.as_ref();
+        let sums = sums.map(|sums| {
+            sums.lanes
+                .get(place * count..(place + 1) * count)
+                .unwrap_or_default()
+        });
         let before = self.place_before(place).and_then(|(sample, from)| {
             let lanes = sample.lanes.get(from * count..(from + 1) * count)?;
             Some((lanes, sample.cleared[from]))
@@ -310,9 +348,10 @@ impl Image {
         self.lanes(place)
             .enumerate()
             .map(move |(index, (vl, after))| {
-                let delta = match before {
-                    Some((lanes, cleared)) => lane_delta(&lanes[index], &after, cleared),
-                    None => [0; VlCounter::COUNT],
+                let delta = match (sums, before) {
+                    (Some(lanes), _) => lanes.get(index).copied().unwrap_or_default(),
+                    (None, Some((lanes, cleared))) => lane_delta(&lanes[index], &after, cleared),
+                    (None, None) => [0; VlCounter::COUNT],
                 };
                 (vl, delta)
             })
@@ -336,6 +375,6 @@ impl Image {
             + size_of_val(&*sample.known)
             + size_of_val(&*self.readings)
             + size_of_val(&*self.unexpected);
-        bytes as u64
+        bytes as u64 + self.sums.as_ref().map_or(0, Sums::bytes)
     }
 }

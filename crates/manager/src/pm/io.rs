@@ -6,7 +6,8 @@ use weft_fabric::{Guid, PortNum, Snapshot};
 use weft_wire::packet::Packet;
 use weft_wire::pm::PortErrorInfo;
 
-use super::image::Image;
+use super::image::{Image, ImageName};
+use super::kept::Kept;
 
 /// Inputs of the performance manager.
 #[derive(Debug, Clone)]
@@ -26,6 +27,18 @@ pub enum PmInput {
     /// A datagram arrived at the manager's port: an answer of an agent (class 0x04) or a query of
     /// a client (class 0x32).
     Received(Packet),
+    /// Images are on the disk, the oldest first, all newer than those that were told before. One that has the last name
+    /// takes that one's place: it has grown.
+    Kept(Vec<Kept>),
+    /// Images are no longer on the disk.
+    Removed(Vec<ImageName>),
+    /// The answer to each [`PmOutput::Recall`].
+    Recalled {
+        /// The image.
+        name: ImageName,
+        /// None where it cannot be read.
+        image: Option<Arc<Image>>,
+    },
 }
 
 /// Outputs of the performance manager.
@@ -35,6 +48,9 @@ pub enum PmOutput {
     Send(Packet),
     /// A sweep is done; its results, for all readers.
     Image(Arc<Image>),
+    /// A client asks about an image that is on the disk: read it, without keeping the manager waiting, and answer with
+    /// [`PmInput::Recalled`].
+    Recall(ImageName),
     /// Something happened that people want to know.
     Event(PmEvent),
 }

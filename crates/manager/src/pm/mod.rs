@@ -8,6 +8,7 @@
 //! | `roster`, `known` | ports, their groups and virtual fabrics; data kept about agents |
 //! | `counters` | changes between two readings |
 //! | `image`, `history` | results of a sweep; recent sweeps and those that clients hold |
+//! | `composite`, `kept` | several images put together, as bytes too; those that are on the disk |
 //! | `categories`, `view` | interpretation of counters, for queries and for other readers |
 //! | `pa` | queries of clients |
 //! | `settings`, `io` | settings; inputs and outputs |
@@ -15,12 +16,14 @@
 mod answers;
 mod ask;
 mod categories;
+mod composite;
 mod counters;
 mod finish;
 mod history;
 mod image;
 mod io;
 mod job;
+mod kept;
 mod known;
 mod pa;
 mod roster;
@@ -38,14 +41,16 @@ use weft_wire::packet::Packet;
 
 use crate::ask::Agents;
 use crate::gsi::{Limits, Server};
+pub use composite::{Composite, Malformed};
 use counters::ClearLimits;
 pub(crate) use counters::step;
 pub use counters::{Counters, LaneCounters};
 use finish::Running;
 use history::History;
 pub(crate) use image::Raw;
-pub use image::{Delta, Image, Reading, Totals};
+pub use image::{Delta, Image, ImageName, Reading, Totals};
 pub use io::{PmEvent, PmInput, PmOutput, PmReport, PortName};
+pub use kept::Kept;
 pub use roster::{BUILT_IN_GROUPS, FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
@@ -75,9 +80,11 @@ pub struct Pm {
     history: History,
     running: Running,
     /// Tells this manager's images from those of one before it.
-    instance: pa::Instance,
+    run: u32,
     /// Clients' queries.
     server: Server,
+    /// Those that wait for an image on the disk.
+    waiting: Vec<pa::Waiting>,
     outputs: VecDeque<PmOutput>,
 }
 
@@ -100,8 +107,9 @@ impl Pm {
                 settings.lease,
             ),
             running: Running::default(),
-            instance: pa::Instance::default(),
+            run: 0,
             server: Server::new(class::PA, Limits::default()),
+            waiting: Vec::new(),
             outputs: VecDeque::new(),
             settings,
         }
@@ -115,9 +123,13 @@ impl Pm {
             PmInput::Published(snapshot) => self.published(now, snapshot),
             PmInput::StandBy => self.stand_by(),
             PmInput::Received(packet) => self.received(now, &packet),
+            PmInput::Kept(images) => self.history.kept(images),
+            PmInput::Removed(images) => self.history.removed(&images),
+            PmInput::Recalled { name, image } => self.recalled(now, name, image),
         }
         self.expire(now);
         self.server.expire(now);
+        self.history.forget(now);
         self.start_due_sweep(now);
         self.pump(now);
         self.finish_sweep(now);

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::enums::{PortState, SmState};
-use weft_fabric::{Guid, Lid, Node, NodeId, Port, PortNum, PortRef, Snapshot, Topology, Vl};
+use weft_fabric::{
+    Guid, Lid, Node, NodeId, Port, PortNum, PortRef, SmRecord, Snapshot, Topology, Vl,
+};
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
+use weft_wire::pa::ImageSm;
 use weft_wire::pm::vls;
+use weft_wire::text::Text;
 
 use super::settings::{FABRICS_MAX, PmSettings, USER_GROUPS_MAX};
 use crate::settings::MANAGEMENT_LANE;
@@ -23,6 +27,8 @@ pub struct Member {
     pub node: NodeId,
     /// Its GUID.
     pub guid: Guid,
+    /// Its description, as records have it.
+    pub description: Text<64>,
     /// Base LID of the port that its agent answers at.
     pub lid: Lid,
     /// LIDs that it has.
@@ -78,7 +84,7 @@ pub struct FabricLanes {
 /// All ports of a fabric.
 #[derive(Debug, Clone, Default)]
 pub struct Roster {
-    /// The snapshot that it was made from.
+    /// The snapshot that it was made from; empty in an image that was kept on disk.
     pub snapshot: Arc<Snapshot>,
     /// The agents, by LID.
     pub members: Vec<Member>,
@@ -90,6 +96,10 @@ pub struct Roster {
     pub fabrics: Vec<FabricLanes>,
     /// The lanes that are counted separately, in order; empty if lanes are not.
     pub lanes: Vec<Vl>,
+    /// Subnet managers.
+    pub sms: u32,
+    /// The master, and of the others the one that comes first.
+    pub sm_records: [ImageSm; 2],
     /// Switches.
     pub switches: u32,
     /// Active ports of HFIs.
@@ -108,6 +118,8 @@ impl Roster {
             groups: settings.group_names(),
             fabrics: fabrics(settings),
             lanes: lanes(settings),
+            sms: snapshot.sms.len() as u32,
+            sm_records: managers(&snapshot),
             snapshot,
             ..Self::default()
         };
@@ -257,6 +269,29 @@ impl Roster {
     }
 }
 
+/// The master, and of the others the one that comes first.
+fn managers(snapshot: &Snapshot) -> [ImageSm; 2] {
+    let mut sms: Vec<&SmRecord> = snapshot.sms.iter().collect();
+    let rank = |sm: &&SmRecord| {
+        let is_master = sm.state == SmState::MASTER;
+        (!is_master, u8::MAX - sm.priority, sm.port_guid)
+    };
+    sms.sort_by_key(rank);
+    let mut records = [ImageSm::default(); 2];
+    for (record, sm) in records.iter_mut().zip(sms) {
+        let node = snapshot.topology.node(sm.port.node);
+        *record = ImageSm {
+            lid: sm.lid,
+            priority: sm.priority,
+            state: sm.state,
+            port_number: sm.port.port,
+            sm_port_guid: sm.port_guid,
+            sm_node_desc: Text::new(&node.map(Node::name).unwrap_or_default()),
+        };
+    }
+    records
+}
+
 /// The agents by LID; of two with one LID the first counts.
 fn members(topology: &Topology, settings: &PmSettings) -> Vec<Member> {
     let ends = topology
@@ -267,6 +302,7 @@ fn members(topology: &Topology, settings: &PmSettings) -> Vec<Member> {
             Some(Member {
                 node: at.node,
                 guid: node.guid(),
+                description: node.description.node_string,
                 lid,
                 lids: lmc.lids(),
                 is_switch: node.is_switch(),

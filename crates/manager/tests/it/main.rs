@@ -31,6 +31,7 @@ mod pause;
 mod planning;
 mod pm;
 mod pm_images;
+mod pm_kept;
 mod pm_queries;
 mod pm_settings;
 mod port_orders;

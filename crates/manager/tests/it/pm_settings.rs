@@ -4,12 +4,20 @@
 use std::time::Duration;
 
 use weft_manager::ManagerSettings;
+use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Categories, PmSettings};
 use weft_manager::sa::OwnService;
 
+const HISTORY: (&str, &str) = ("<ShortTermHistory>", "</ShortTermHistory>");
+
 /// The file that comes with this repository, with other words where its `<Pm>` begins.
 fn managers(pm: &str) -> ManagerSettings {
-    let shipped = include_str!("../../../../config/opafm.xml");
+    let mut shipped = include_str!("../../../../config/opafm.xml").to_owned();
+    // A section stands once.
+    if pm.contains(HISTORY.0) {
+        let (from, to) = (shipped.find(HISTORY.0), shipped.find(HISTORY.1));
+        shipped.replace_range(from.unwrap()..to.unwrap() + HISTORY.1.len(), "");
+    }
     let text = shipped.replacen(
         "<Start>1</Start>\n      <SweepInterval>10</SweepInterval>",
         pm,
@@ -24,6 +32,10 @@ fn managers(pm: &str) -> ManagerSettings {
 
 fn settings(pm: &str) -> PmSettings {
     managers(pm).pm.unwrap()
+}
+
+fn disk(settings: &PmSettings) -> &DiskSettings {
+    settings.disk.as_ref().unwrap()
 }
 
 #[test]
@@ -49,6 +61,31 @@ fn every_element_has_its_setting() {
         (
             "<FreezeFrameImages>9</FreezeFrameImages><TotalImages>11</TotalImages>",
             |pm| pm.frozen_images == 9,
+        ),
+        (
+            "<ShortTermHistory><Enable>0</Enable></ShortTermHistory>",
+            |pm| pm.disk.is_none(),
+        ),
+        (
+            "<ShortTermHistory><StorageLocation>/else</StorageLocation></ShortTermHistory>",
+            |pm| disk(pm).dir == "/else",
+        ),
+        // 24 hours at 10 seconds and 3 sweeps a file are 2,880 files.
+        (
+            "<ShortTermHistory><TotalHistory>1</TotalHistory></ShortTermHistory>",
+            |pm| disk(pm).files_max == 120,
+        ),
+        (
+            "<ShortTermHistory><ImagesPerComposite>6</ImagesPerComposite></ShortTermHistory>",
+            |pm| (disk(pm).images, disk(pm).files_max) == (6, 1_440),
+        ),
+        (
+            "<ShortTermHistory><MaxDiskSpace>7</MaxDiskSpace></ShortTermHistory>",
+            |pm| disk(pm).bytes_max == 7 << 20,
+        ),
+        (
+            "<ShortTermHistory><CompressionDivisions>5</CompressionDivisions></ShortTermHistory>",
+            |pm| disk(pm).divisions == 5,
         ),
         ("<FreezeFrameLease>61</FreezeFrameLease>", |pm| {
             pm.lease == Duration::from_secs(61)
@@ -135,6 +172,7 @@ fn virtual_fabrics_and_what_nobody_set_are_as_documented() {
     assert!(shipped.fabrics.iter().all(|fabric| fabric.lanes != 0));
     assert_eq!(shipped.interval, Duration::from_secs(10));
     assert_eq!(shipped.thresholds, PmSettings::default().thresholds);
+    assert_eq!(shipped.disk, PmSettings::default().disk);
     let messages = Categories {
         integrity: 10,
         security: 10,

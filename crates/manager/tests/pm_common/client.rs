@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+use std::sync::Arc;
+
 use weft_fabric::{Guid, Lid, PKey, Sl, Tick};
 use weft_manager::pm::settings::PortGroup;
-use weft_manager::pm::{Pm, PmInput, PmOutput, PmSettings};
+use weft_manager::pm::{Image, ImageName, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sm::settings::{Members, Selector};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
@@ -74,14 +76,33 @@ pub(crate) fn query(method: u8, attribute: u16, data: &[u8]) -> Vec<u8> {
 
 /// Sends a request, acknowledges segments, and returns the whole answer.
 pub(crate) fn ask(pm: &mut Pm, now: Tick, method: u8, attribute: u16, data: &[u8]) -> Answer {
+    ask_with(pm, now, (method, attribute), data, &mut |name| {
+        panic!("{name:?} is to be read again")
+    })
+}
+
+/// The same, with a disk.
+pub(crate) fn ask_with(
+    pm: &mut Pm,
+    now: Tick,
+    (method, attribute): (u8, u16),
+    data: &[u8],
+    disk: &mut dyn FnMut(ImageName) -> Option<Arc<Image>>,
+) -> Answer {
     let request = packet(PKey::MGMT_FULL, query(method, attribute, data));
     pm.handle(now, PmInput::Received(request));
     let mut receiver = Receiver::new(1 << 26, 8);
     let mut segments = 0;
     loop {
         let output = pm.poll().expect("the answer ends early");
-        let PmOutput::Send(answer) = output else {
-            continue;
+        let answer = match output {
+            PmOutput::Send(answer) => answer,
+            PmOutput::Recall(name) => {
+                let image = disk(name);
+                pm.handle(now, PmInput::Recalled { name, image });
+                continue;
+            }
+            _ => continue,
         };
         let header = MadHeader::decode(&answer.mad).unwrap();
         if header.mgmt_class != class::PA {

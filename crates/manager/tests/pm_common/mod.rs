@@ -112,6 +112,7 @@ impl Watched {
                     .unwrap();
             }
             PmOutput::Image(image) => self.images.push(image),
+            PmOutput::Recall(name) => panic!("{name:?} is to be read again"),
             PmOutput::Event(event) => self.events.push(event),
         }
     }

@@ -9,9 +9,9 @@ use weft_wire::pa::{
 };
 use weft_wire::text::Text;
 
-use super::groups::{Set, description};
+use super::groups::Set;
 use super::images::Found;
-use super::{Records, Refusal};
+use super::{Records, Refusal, Unanswered};
 use crate::pm::Pm;
 use crate::pm::categories::Scene;
 use crate::pm::image::{Image, Reading};
@@ -107,7 +107,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &FocusPortsReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         check_range(ask.range)?;
         let choice = Choice::of(ask.select, false)?;
         let Found { image, id } = self.image(now, &ask.image_id)?;
@@ -126,7 +126,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &VfFocusPortsReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         check_range(ask.range)?;
         let choice = Choice::of(ask.select, true)?;
         let of_lanes = matches!(
@@ -134,7 +134,7 @@ impl Pm {
             Choice::Highest(measure) | Choice::Lowest(measure) if measure.is_of_lanes()
         );
         if of_lanes && !self.settings.process.lanes {
-            return Err(status::NO_DATA);
+            return Err(status::NO_DATA.into());
         }
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let query = Query {
@@ -215,7 +215,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &FocusMultiReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         check_range(ask.range)?;
         let conditions = Conditions::of(&ask.tuple, ask.logical_operator)?;
         let Found { image, id } = self.image(now, &ask.image_id)?;
@@ -333,7 +333,7 @@ fn end(image: &Image, place: usize) -> End {
         lid: member.lid,
         port: port.number,
         guid: member.guid,
-        name: description(image, member),
+        name: member.description,
     }
 }
 

@@ -13,7 +13,7 @@ use weft_wire::text::Text;
 use super::focus::status_of;
 use super::images::Found;
 use super::statistics::{Rates, Trouble, Utilization};
-use super::{Records, Refusal};
+use super::{Records, Refusal, Unanswered};
 use crate::pm::Pm;
 use crate::pm::categories::Scene;
 use crate::pm::image::{Image, Reading};
@@ -132,15 +132,8 @@ fn find<'a>(
     }
 }
 
-/// The name of a port's node, as a record has it.
-pub(super) fn description(image: &Image, member: &Member) -> Text<64> {
-    let node = image.roster.node(member);
-    node.map(|node| node.description.node_string)
-        .unwrap_or_default()
-}
-
 impl Pm {
-    pub(super) fn group_list(&mut self, now: Tick) -> Result<Records, Refusal> {
+    pub(super) fn group_list(&mut self, now: Tick) -> Result<Records, Unanswered> {
         let image = self.image(now, &ImageId::default())?.image;
         let names = image.roster.groups.iter();
         Ok(Records::of(names.map(|name| GroupList {
@@ -148,7 +141,7 @@ impl Pm {
         })))
     }
 
-    pub(super) fn group_list2(&mut self, now: Tick, id: &ImageId) -> Result<Records, Refusal> {
+    pub(super) fn group_list2(&mut self, now: Tick, id: &ImageId) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, id)?;
         let names = image.roster.groups.iter();
         Ok(Records::of(names.map(|name| GroupList2 {
@@ -157,7 +150,7 @@ impl Pm {
         })))
     }
 
-    pub(super) fn fabric_list(&mut self, now: Tick) -> Result<Records, Refusal> {
+    pub(super) fn fabric_list(&mut self, now: Tick) -> Result<Records, Unanswered> {
         let image = self.image(now, &ImageId::default())?.image;
         let fabrics = image.roster.fabrics.iter();
         Ok(Records::of(fabrics.map(|fabric| VfList {
@@ -165,7 +158,7 @@ impl Pm {
         })))
     }
 
-    pub(super) fn fabric_list2(&mut self, now: Tick, id: &ImageId) -> Result<Records, Refusal> {
+    pub(super) fn fabric_list2(&mut self, now: Tick, id: &ImageId) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, id)?;
         let fabrics = image.roster.fabrics.iter();
         Ok(Records::of(fabrics.map(|fabric| VfList2 {
@@ -178,7 +171,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &GroupConfigReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::group(&image, &ask.group_name)?;
         Ok(Records::of(set.ports(&image).map(|(_, port)| {
@@ -186,7 +179,7 @@ impl Pm {
             GroupConfigRsp {
                 image_id: id,
                 node_guid: member.guid,
-                node_desc: description(&image, member),
+                node_desc: member.description,
                 node_lid: member.lid,
                 port_number: port.number,
             }
@@ -197,7 +190,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &VfConfigReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::fabric(&image, &ask.vf_name)?;
         Ok(Records::of(set.ports(&image).map(|(_, port)| {
@@ -205,7 +198,7 @@ impl Pm {
             VfConfigRsp {
                 image_id: id,
                 node_guid: member.guid,
-                node_desc: description(&image, member),
+                node_desc: member.description,
                 node_lid: member.lid,
                 port_number: port.number,
             }
@@ -216,7 +209,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &GroupNodeInfoReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::group(&image, &ask.group_name)?;
         let roster = &image.roster;
@@ -224,7 +217,7 @@ impl Pm {
             (ask.node_guid.0 == 0 || ask.node_guid == member.guid)
                 && (ask.node_lid.0 == 0 || ask.node_lid == member.lid)
                 && (ask.node_desc.bytes().is_empty()
-                    || description(&image, member).bytes() == ask.node_desc.bytes())
+                    || member.description.bytes() == ask.node_desc.bytes())
         };
         let members = roster.members.iter().enumerate();
         let records = members
@@ -234,7 +227,7 @@ impl Pm {
                 GroupNodeInfoRsp {
                     image_id: id,
                     node_guid: member.guid,
-                    node_desc: description(&image, member),
+                    node_desc: member.description,
                     node_lid: member.lid,
                     node_type: match member.is_switch {
                         true => NodeType::SWITCH,
@@ -252,7 +245,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &GroupLinkInfoReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::group(&image, &ask.group_name)?;
         let one = ask.lid.0 != 0;
@@ -268,7 +261,7 @@ impl Pm {
                 .position(|member| member.lid == ask.lid);
             let exists = member.is_none_or(|member| roster.port_of(member, port).is_some());
             if !exists {
-                return Err(status::INVALID_PARAMETER);
+                return Err(status::INVALID_PARAMETER.into());
             }
         }
         let links = set.ports(&image).filter_map(|(place, from)| {
@@ -301,7 +294,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &GroupConfigReq,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::group(&image, &ask.group_name)?;
         Ok(Records::one(GroupInfo {
@@ -311,7 +304,11 @@ impl Pm {
         }))
     }
 
-    pub(super) fn fabric_info(&mut self, now: Tick, ask: &VfConfigReq) -> Result<Records, Refusal> {
+    pub(super) fn fabric_info(
+        &mut self,
+        now: Tick,
+        ask: &VfConfigReq,
+    ) -> Result<Records, Unanswered> {
         let Found { image, id } = self.image(now, &ask.image_id)?;
         let set = Set::fabric(&image, &ask.vf_name)?;
         let scene = Scene::new(&image);

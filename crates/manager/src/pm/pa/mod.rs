@@ -1,5 +1,5 @@
 //! Performance administration: queries of clients, answered from images. No query waits for a
-//! sweep.
+//! sweep; one about an image on the disk waits until that has been read.
 //!
 //! | module | queries |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | `groups`, `statistics` | groups and virtual fabrics, their ports, nodes, links and statistics |
 //! | `focus` | conspicuous ports |
 //! | `ports` | counters of ports, and clearing their running totals |
+//! | `recall` | queries that wait for an image on the disk |
 //! | `config` | capabilities of the administration and settings of the manager |
 
 mod config;
@@ -14,6 +15,7 @@ mod focus;
 mod groups;
 mod images;
 mod ports;
+mod recall;
 mod statistics;
 
 use weft_fabric::Tick;
@@ -26,12 +28,29 @@ use weft_wire::sa::{SaHeader, status as sa_status};
 use weft_wire::{Block, Layout};
 
 use super::Pm;
+use super::image::ImageName;
 use crate::gsi::{Answer, Request};
 
-pub(super) use images::Instance;
+pub(super) use images::run_of;
+pub(super) use recall::Waiting;
 
 /// Why a query has no answer: a status of the class or of subnet administration.
 type Refusal = u16;
+
+/// Why a query has no answer for now, or ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unanswered {
+    /// It is refused.
+    Refused(Refusal),
+    /// It is about an image that has to be read from the disk first.
+    Recall(ImageName),
+}
+
+impl From<Refusal> for Unanswered {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 /// Records of one size.
 #[derive(Debug, Default)]
@@ -80,51 +99,57 @@ impl Pm {
         if request.is_response() {
             return;
         }
+        self.reply(now, request);
+    }
+
+    /// Answers a query, or lets it wait for the image that it is about.
+    fn reply(&mut self, now: Tick, request: Request) {
         let answer = match self.perform(now, &request) {
             Ok(records) => Answer {
                 status: status::OK,
                 class: class_header(&request, told_stride(&request, &records)),
                 data: records.data.into(),
             },
-            Err(refusal) => Answer::refusal(refusal, class_header(&request, 0)),
+            Err(Unanswered::Refused(refusal)) => refuse(&request, refusal),
+            Err(Unanswered::Recall(name)) => return self.wait_for(now, name, request),
         };
         self.server.answer(now, &request, answer);
     }
 
-    fn perform(&mut self, now: Tick, request: &Request) -> Result<Records, Refusal> {
+    fn perform(&mut self, now: Tick, request: &Request) -> Result<Records, Unanswered> {
         let data = request.data.as_slice();
         match request.mad.method {
             method::GET => self.get(now, request.mad.attribute_id, data),
             method::SET => self.set(now, request.mad.attribute_id, data),
             method::GET_TABLE => self.get_table(now, request.mad.attribute_id, data),
-            _ => Err(sa_status::REQ_INVALID),
+            _ => Err(sa_status::REQ_INVALID.into()),
         }
     }
 
-    fn get(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Refusal> {
+    fn get(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Unanswered> {
         match attribute {
             attribute::CLASS_PORT_INFO => Ok(config::class_port_info()),
             attribute::PM_CONFIG => Ok(self.pm_config()),
             attribute::PORT_COUNTERS => self.port_counters(now, &read(data)),
             attribute::VF_PORT_COUNTERS => self.fabric_port_counters(now, &read(data)),
-            _ => Err(sa_status::REQ_INVALID),
+            _ => Err(sa_status::REQ_INVALID.into()),
         }
     }
 
-    fn set(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Refusal> {
+    fn set(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Unanswered> {
         match attribute {
-            attribute::CLEAR_PORT_COUNTERS => self.clear_port(&read(data)),
-            attribute::CLEAR_ALL_PORT_COUNTERS => self.clear_all(&read(data)),
-            attribute::CLEAR_VF_PORT_COUNTERS => self.clear_fabric_port(&read(data)),
+            attribute::CLEAR_PORT_COUNTERS => Ok(self.clear_port(&read(data))?),
+            attribute::CLEAR_ALL_PORT_COUNTERS => Ok(self.clear_all(&read(data))?),
+            attribute::CLEAR_VF_PORT_COUNTERS => Ok(self.clear_fabric_port(&read(data))?),
             attribute::FREEZE_IMAGE => self.freeze(now, &read(data)),
             attribute::RELEASE_IMAGE => self.release(now, &read(data)),
             attribute::RENEW_IMAGE => self.renew(now, &read(data)),
             attribute::MOVE_FREEZE => self.move_freeze(now, &read(data)),
-            _ => Err(sa_status::REQ_INVALID),
+            _ => Err(sa_status::REQ_INVALID.into()),
         }
     }
 
-    fn get_table(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Refusal> {
+    fn get_table(&mut self, now: Tick, attribute: u16, data: &[u8]) -> Result<Records, Unanswered> {
         match attribute {
             attribute::GROUP_LIST => self.group_list(now),
             attribute::GROUP_LIST2 => self.group_list2(now, &read(data)),
@@ -140,9 +165,13 @@ impl Pm {
             attribute::VF_INFO => self.fabric_info(now, &read(data)),
             attribute::VF_CONFIG => self.fabric_config(now, &read(data)),
             attribute::VF_FOCUS_PORTS => self.fabric_focus_ports(now, &read(data)),
-            _ => Err(sa_status::REQ_INVALID),
+            _ => Err(sa_status::REQ_INVALID.into()),
         }
     }
+}
+
+fn refuse(request: &Request, refusal: Refusal) -> Answer {
+    Answer::refusal(refusal, class_header(request, 0))
 }
 
 /// The distance between records to report in an answer. The vendor's clients take a distance in an

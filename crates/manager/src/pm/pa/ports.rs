@@ -8,7 +8,7 @@ use weft_wire::pa::{
 use weft_wire::pm::{Counter, VlCounter, VlCounterSelectMask};
 
 use super::images::Found;
-use super::{Records, Refusal};
+use super::{Records, Refusal, Unanswered};
 use crate::pm::Pm;
 use crate::pm::counters::{Counters, LaneCounters, add_lane, clear};
 use crate::pm::image::{Image, Reading};
@@ -69,10 +69,10 @@ impl Pm {
         port: PortNum,
         flags: u32,
         id: &ImageId,
-    ) -> Result<Wanted, Refusal> {
+    ) -> Result<Wanted, Unanswered> {
         let (delta, user) = (flags & flag::DELTA != 0, flags & flag::USER_COUNTERS != 0);
         if lid.0 == 0 || user && (delta || id.image_offset != 0) {
-            return Err(status::INVALID_PARAMETER);
+            return Err(status::INVALID_PARAMETER.into());
         }
         let id = if user { ImageId::default() } else { *id };
         let found = self.image(now, &id)?;
@@ -108,7 +108,7 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &PortCounters,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         let wanted = self.wanted(now, ask.node_lid, ask.port_number, ask.flags, &ask.image_id)?;
         let (image, place) = (&wanted.found.image, wanted.place);
         let counters = match (wanted.user, wanted.delta) {
@@ -131,7 +131,11 @@ impl Pm {
             flags: wanted.flags,
             image_id: wanted.answer_id(),
             link_quality_indicator: quality,
-            num_lanes_down: delta.lanes_down,
+            num_lanes_down: if wanted.delta {
+                delta.lanes_down
+            } else {
+                image.roster.ports[place].lanes_down
+            },
             ..record(&counters)
         }))
     }
@@ -141,12 +145,12 @@ impl Pm {
         &mut self,
         now: Tick,
         ask: &VfPortCounters,
-    ) -> Result<Records, Refusal> {
+    ) -> Result<Records, Unanswered> {
         if ask.vf_name.bytes().is_empty() {
-            return Err(status::INVALID_PARAMETER);
+            return Err(status::INVALID_PARAMETER.into());
         }
         if !self.settings.process.lanes {
-            return Err(status::NO_DATA);
+            return Err(status::NO_DATA.into());
         }
         let wanted = self.wanted(now, ask.node_lid, ask.port_number, ask.flags, &ask.image_id)?;
         let (image, place) = (&wanted.found.image, wanted.place);
@@ -221,7 +225,7 @@ impl Pm {
         })
     }
 
-    fn check_running(&self) -> Result<(), Refusal> {
+    pub(super) fn check_running(&self) -> Result<(), Refusal> {
         match self.snapshot.is_some() && self.history.latest().is_some() {
             true => Ok(()),
             false => Err(status::UNAVAILABLE),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use weft_config::{DeviceGroups, Instance, ResolvedFabrics};
 
 use super::{
-    Categories, ClearSettings, CongestionWeights, FABRICS_MAX, IntegrityWeights, MonitoredFabric,
-    PmSettings, PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX,
+    Categories, ClearSettings, CongestionWeights, DiskSettings, FABRICS_MAX, IntegrityWeights,
+    MonitoredFabric, PmSettings, PortGroup, Process, RequestSettings, Resolution, USER_GROUPS_MAX,
 };
 use crate::settings::{Members, Resolved, Selector};
 use crate::sm::settings::Settings;
@@ -25,6 +25,7 @@ impl PmSettings {
             total_images: pm.total_images.max(2),
             frozen_images: pm.freeze_frame_images.max(1),
             lease: pm.freeze_frame_lease,
+            disk: disk(instance),
             thresholds: thresholds(instance),
             threshold_messages: threshold_messages(instance),
             integrity: integrity(instance),
@@ -52,6 +53,24 @@ impl PmSettings {
             fabrics: monitored_fabrics(from, &Qos::new(sm, 1)),
         }
     }
+}
+
+fn disk(instance: &Instance) -> Option<DiskSettings> {
+    let from = &instance.pm.short_term_history;
+    let images = from.images_per_composite.max(1);
+    let file = instance
+        .pm
+        .sweep_interval
+        .as_secs()
+        .max(1)
+        .saturating_mul(images.into());
+    from.enable.then(|| DiskSettings {
+        dir: from.storage_location.clone(),
+        images,
+        files_max: (from.total_history.as_secs() / file).max(1),
+        bytes_max: from.max_disk_space_mib.saturating_mul(1 << 20),
+        divisions: from.compression_divisions.clamp(1, 32),
+    })
 }
 
 fn thresholds(instance: &Instance) -> Categories {

@@ -25,6 +25,9 @@ pub struct PmSettings {
     pub frozen_images: u32,
     /// Time after which a client that does not use its image loses it (`<FreezeFrameLease>`).
     pub lease: Duration,
+    /// Where images are kept beyond those in memory (`<ShortTermHistory>`), none where they are not. The manager asks for them;
+    /// whoever runs it keeps them.
+    pub disk: Option<DiskSettings>,
     /// From which value of a category a port is worth a look.
     pub thresholds: Categories,
     /// Ports over a threshold that one sweep reports.
@@ -51,6 +54,21 @@ pub struct PmSettings {
     pub fabrics: Vec<MonitoredFabric>,
     /// Service level of the manager's own datagrams.
     pub sl: Sl,
+}
+
+/// Images on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskSettings {
+    /// Directory of the files (`<StorageLocation>`).
+    pub dir: String,
+    /// Sweeps that are put together in a file (`<ImagesPerComposite>`), at least 1.
+    pub images: u32,
+    /// Files at most: those of `<TotalHistory>`, of which times when no manager ran are no part. At least 1.
+    pub files_max: u64,
+    /// Bytes of all files at most (`<MaxDiskSpace>`).
+    pub bytes_max: u64,
+    /// Parts of a file, each compressed and read by its own thread (`<CompressionDivisions>`), 1 to 32.
+    pub divisions: u8,
 }
 
 /// Most groups of ports that a user may define; further ones are left out.
@@ -235,6 +253,13 @@ impl Default for PmSettings {
             total_images: 10,
             frozen_images: 5,
             lease: Duration::from_secs(60),
+            disk: Some(DiskSettings {
+                dir: "/var/lib/opa-fm/pm0_pahistory".to_owned(),
+                images: 3,
+                files_max: 2_880,
+                bytes_max: 1 << 30,
+                divisions: 8,
+            }),
             thresholds: Categories {
                 security: 10,
                 ..Categories::all(100)

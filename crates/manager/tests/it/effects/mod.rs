@@ -37,7 +37,7 @@ const ONE_VALUE: &str = "only one value is allowed";
 const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
 
 /// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
-const OF_THE_DAEMON: [(&str, &str, &str); 27] = [
+const OF_THE_DAEMON: [(&str, &str, &str); 33] = [
     ("Shared/Start", "refusals", INSTANCE),
     ("Shared/Name", "refusals", INSTANCE),
     ("Sm/Start", "refusals", INSTANCE),
@@ -81,7 +81,29 @@ const OF_THE_DAEMON: [(&str, &str, &str); 27] = [
         CAUSE_TESTS,
         CAUSES,
     ),
+    ("Pm/ShortTermHistory/Enable", KEPT_IMAGES, TOGETHER),
+    (
+        "Pm/ShortTermHistory/StorageLocation",
+        "../../../interop/tests/past_images",
+        "tools_look_back_as_with_the_vendors_manager",
+    ),
+    ("Pm/ShortTermHistory/TotalHistory", KEPT_IMAGES, BOUNDS),
+    (
+        "Pm/ShortTermHistory/ImagesPerComposite",
+        KEPT_IMAGES,
+        "an_emulated_fabric_has_a_place_of_its_own_and_settings_can_change",
+    ),
+    ("Pm/ShortTermHistory/MaxDiskSpace", KEPT_IMAGES, BOUNDS),
+    (
+        "Pm/ShortTermHistory/CompressionDivisions",
+        KEPT_IMAGES,
+        "a_file_has_as_many_parts_as_are_asked_for",
+    ),
 ];
+/// The files of images, which a whole daemon would take an hour to fill.
+const KEPT_IMAGES: &str = "../../src/kept_images/tests";
+const TOGETHER: &str = "sweeps_are_put_together_and_the_last_ones_are_written_at_the_end";
+const BOUNDS: &str = "no_more_is_kept_than_hours_and_bytes_allow";
 const LEVELS: &str = "levels_and_modes_of_the_file_count_unless_the_command_line_has_one";
 const LOG_FILE: &str = "the_log_goes_to_a_file_and_elsewhere_unless_the_mode_says_no";
 const FACILITY: &str = "lines_in_the_journal_have_the_facility";
