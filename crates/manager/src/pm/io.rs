@@ -6,6 +6,7 @@ use weft_fabric::{Guid, PortNum, Snapshot};
 use weft_wire::packet::Packet;
 use weft_wire::pm::PortErrorInfo;
 
+use super::clearing::{ClearOrder, ClearOutcome};
 use super::image::Image;
 
 /// Inputs of the performance manager.
@@ -26,6 +27,8 @@ pub enum PmInput {
     /// A datagram arrived at the manager's port: an answer of an agent (class 0x04) or a query of
     /// a client (class 0x32).
     Received(Packet),
+    /// Somebody wants counters set to zero; [`PmOutput::Cleared`] tells when that is done.
+    Clear(ClearOrder),
 }
 
 /// Outputs of the performance manager.
@@ -35,6 +38,8 @@ pub enum PmOutput {
     Send(Packet),
     /// A sweep is done; its results, for all readers.
     Image(Arc<Image>),
+    /// What came of [`PmInput::Clear`], after the image.
+    Cleared(ClearOutcome),
     /// Something happened that people want to know.
     Event(PmEvent),
 }

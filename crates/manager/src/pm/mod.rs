@@ -6,6 +6,7 @@
 //! | `sweep`, `job`, `answers`, `finish` | a sweep: its requests, handling of answers, and results |
 //! | `ask` | requests to agents |
 //! | `roster`, `known` | ports, their groups and virtual fabrics; data kept about agents |
+//! | `clearing` | counters that somebody wants set to zero |
 //! | `counters` | changes between two readings |
 //! | `image`, `history` | results of a sweep; recent sweeps and those that clients hold |
 //! | `categories`, `view` | interpretation of counters, for queries and for other readers |
@@ -15,6 +16,7 @@
 mod answers;
 mod ask;
 mod categories;
+mod clearing;
 mod counters;
 mod finish;
 mod history;
@@ -38,6 +40,7 @@ use weft_wire::packet::Packet;
 
 use crate::ask::Agents;
 use crate::gsi::{Limits, Server};
+pub use clearing::{CLEAR_ORDERS_MAX, ClearOrder, ClearOutcome, clear_selection};
 use counters::ClearLimits;
 pub(crate) use counters::step;
 pub use counters::{Counters, LaneCounters};
@@ -69,6 +72,8 @@ pub struct Pm {
     peers: Vec<Peer>,
     agents: Agents<Tag>,
     sweep: Option<Sweep>,
+    /// Counters to be set to zero by the next sweep.
+    orders: Vec<ClearOrder>,
     sweeps_begun: u64,
     /// When the next sweep begins.
     due: Option<Tick>,
@@ -92,6 +97,7 @@ impl Pm {
             peers: Vec::new(),
             agents: Agents::new(settings.requests.budget(), 1),
             sweep: None,
+            orders: Vec::new(),
             sweeps_begun: 0,
             due: None,
             history: History::new(
@@ -115,6 +121,7 @@ impl Pm {
             PmInput::Published(snapshot) => self.published(now, snapshot),
             PmInput::StandBy => self.stand_by(),
             PmInput::Received(packet) => self.received(now, &packet),
+            PmInput::Clear(order) => self.order(now, order),
         }
         self.expire(now);
         self.server.expire(now);
@@ -173,6 +180,7 @@ impl Pm {
 
     /// Stops reading.
     fn stand_by(&mut self) {
+        self.fail_orders();
         self.snapshot = None;
         self.sweep = None;
         self.due = None;
