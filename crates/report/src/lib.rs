@@ -12,6 +12,7 @@ mod brief;
 mod cable;
 mod cablehealth;
 mod changes;
+mod clearing;
 mod codes;
 mod comps;
 mod courses;
@@ -64,6 +65,7 @@ pub use changes::{
     ChangedEnd, ChangedLid, ChangedLink, ChangedNode, ChangedRate, ChangesReport, MovedRoutes,
     RenamedNode, changes,
 };
+pub use clearing::{Cleared, ClearingReport, clearing};
 pub use comps::{CompsReport, System, comps};
 pub use courses::{NoCourse, courses};
 pub use dgmember::{DeviceGroupEntry, DeviceGroupPort, DeviceGroupsReport, dgmember};

@@ -22,6 +22,7 @@ use weft_transport::{Closed, ConnectionSender};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
+use crate::clears::{ClearRequest, Waiting};
 use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
 use crate::event_hub::EventHub;
 use crate::event_log::log_refusal;
@@ -83,6 +84,8 @@ pub(crate) struct Feeds {
     pub(crate) images: mpsc::Sender<Arc<Image>>,
     /// Memories of cables.
     pub(crate) cables: watch::Sender<Arc<CableMemories>>,
+    /// Counters to be set to zero.
+    pub(crate) clears: mpsc::Receiver<ClearRequest>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
@@ -91,6 +94,7 @@ pub(crate) fn feeds(
     settings: watch::Receiver<QuerySettings>,
     images: mpsc::Sender<Arc<Image>>,
     cables: watch::Sender<Arc<CableMemories>>,
+    clears: mpsc::Receiver<ClearRequest>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
@@ -111,6 +115,7 @@ pub(crate) fn feeds(
         lost,
         images,
         cables,
+        clears,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
@@ -131,6 +136,8 @@ pub(crate) struct Queries {
     pm: Option<Pm>,
     /// None where no rule for links with errors is applied.
     meter: Option<ErrorMeter>,
+    /// Those who wait for counters to be set to zero.
+    clearing: Waiting,
     feeds: Feeds,
     start: Instant,
     is_master: bool,
@@ -204,6 +211,7 @@ impl Queries {
             congestion: Congestion::new(settings.congestion),
             pm: settings.pm.map(Pm::new),
             meter: settings.link_rules.map(ErrorMeter::new),
+            clearing: Waiting::default(),
             feeds,
             start: Instant::now(),
             is_master: false,
@@ -256,6 +264,7 @@ impl Queries {
                 Ok(()) = self.feeds.lost.changed() => self.registrations_lost(),
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
+                Some(request) = self.feeds.clears.recv() => self.clear(request),
                 _ = clock.tick() => self.tell_time(),
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
@@ -321,6 +330,14 @@ impl Queries {
         let now = self.now();
         if let Some(pm) = &mut self.pm {
             pm.handle(now, input);
+        }
+    }
+
+    /// Passes an order to the performance manager; where there is none, whoever asked sees that nobody will answer.
+    fn clear(&mut self, request: ClearRequest) {
+        if self.pm.is_some() {
+            let order = self.clearing.order(request);
+            self.pm(PmInput::Clear(order));
         }
     }
 
@@ -398,6 +415,7 @@ impl Queries {
             (Some(running), Some(settings)) => running.reconfigure(settings),
             (running, settings) => {
                 *running = settings.map(Pm::new);
+                self.clearing.let_go();
                 if let Some(snapshot) = snapshot {
                     self.pm(PmInput::Published(snapshot));
                 }
@@ -468,6 +486,7 @@ impl Queries {
                     }
                     drop(self.feeds.images.try_send(image));
                 }
+                PmOutput::Cleared(outcome) => self.clearing.end(outcome),
                 PmOutput::Event(event) => tell_pm(&self.feeds.hub, event),
             }
         }

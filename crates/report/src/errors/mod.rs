@@ -13,7 +13,7 @@ use crate::RULE;
 use crate::focus::{Detail, Head, Options};
 use crate::links::{Layout, LinkEntry, write_header};
 use crate::xml::{Xml, XmlWriter};
-pub(crate) use thresholds::FLITS_PER_MB;
+pub(crate) use thresholds::{FLITS_PER_MB, counter_names};
 use thresholds::{ITEMS, Item, Threshold};
 pub use thresholds::{ThresholdError, Thresholds};
 

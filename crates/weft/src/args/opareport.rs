@@ -19,10 +19,6 @@ pub(crate) struct OfOpareport {
     persist: bool,
     #[arg(short = 'H', long = "hard", hide = true)]
     hard: bool,
-    #[arg(short = 'C', long = "clear", hide = true)]
-    clear: bool,
-    #[arg(short = 'a', long = "clearall", hide = true)]
-    clear_all: bool,
     #[arg(short = 'm', long = "smadirect", hide = true)]
     sma_direct: bool,
     #[arg(short = 'M', long = "pmadirect", hide = true)]
@@ -34,7 +30,6 @@ pub(crate) struct OfOpareport {
 
 const PLACE: &str = "the daemon sends for all; it is named by --address";
 const LASTING: &str = "-x prints all, and a filter can leave out what changes";
-const CLEARING: &str = "the daemon's totals are never cleared; --interval counts from now on, and devices' counters stay as they are";
 const DIRECT: &str = "the daemon reads devices by itself, all reports are of what it has read last";
 
 impl OfOpareport {
@@ -50,8 +45,6 @@ impl OfOpareport {
             ),
             ("-P", self.persist, LASTING),
             ("-H", self.hard, LASTING),
-            ("-C", self.clear, CLEARING),
-            ("-a", self.clear_all, CLEARING),
             ("-m", self.sma_direct, DIRECT),
             ("-M", self.pma_direct, DIRECT),
         ];

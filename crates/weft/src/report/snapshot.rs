@@ -50,6 +50,7 @@ fn check(args: &Report) -> Result<(), CliError> {
             args.interval.is_some() || args.begin.is_some() || args.end.is_some(),
         ),
         ("--json or --plain", args.json || args.plain),
+        ("-C and -a", args.clear.wanted().is_some()),
     ];
     if let Some((option, why)) = args.of_opareport.refused() {
         return Err(CliError::Usage(format!(
