@@ -20,6 +20,7 @@ mod dgmember;
 mod dispersion;
 mod errors;
 mod expectations;
+mod extent;
 mod focus;
 mod ious;
 mod lids;
@@ -76,6 +77,7 @@ pub use dispersion::{
 };
 pub use errors::{Counted, ErrorLink, ErrorsReport, Excess, ThresholdError, Thresholds, errors};
 pub use expectations::Expectations;
+pub use extent::Extent;
 pub use focus::{Detail, Focus, Options};
 pub use ious::{IousReport, ious};
 pub use lids::{LidEntry, LidsReport, lids};

@@ -6,6 +6,7 @@ mod clear;
 mod counters;
 mod diff;
 mod emulator;
+mod extent;
 mod fm;
 mod health;
 mod history;

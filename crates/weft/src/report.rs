@@ -270,6 +270,7 @@ impl Points {
         let counts = counted.as_ref().map(|counted| Arc::clone(&counted.counts));
         let mut options = Options {
             detail: Detail(args.detail),
+            extent: args.shown.extent(),
             quiet: args.quietfocus,
             expected: expected.clone(),
             counts: counts.or_else(|| snapshot.counts.clone()),

@@ -9,6 +9,7 @@ use weft_report::{GROUPS, REPORTS};
 
 use super::At;
 use super::clear::Clear;
+use super::extent::Shown;
 use super::opareport::OfOpareport;
 
 /// Which reports, and of which part of the fabric.
@@ -97,6 +98,8 @@ pub(crate) struct Report {
     /// Show no names of nodes: all are the same text.
     #[arg(short = 'N', long)]
     pub(crate) noname: bool,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
     #[command(flatten)]
     pub(crate) clear: Clear,
     #[command(flatten)]
