@@ -13,7 +13,7 @@ mod read_mask;
 pub mod snapshot;
 pub mod time;
 
-pub use calls::{ChangingCall, Said};
+pub use calls::{ChangingCall, Said, services};
 pub use convert::{
     WantedCounters, count_of, counter_name, counter_named, counters_named, disabled_port,
     drain_message, drain_of, has_errors, point_of, port_action, port_action_done, port_id,

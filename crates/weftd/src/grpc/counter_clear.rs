@@ -10,13 +10,12 @@ use tokio::{task, time};
 use tonic::Status;
 use weft_api::{counters_named, v1};
 use weft_fabric::{Guid, PortNum};
-use weft_manager::PortNote;
 use weft_manager::pm::{ClearOutcome, clear_selection};
 use weft_manager::port_totals::PortTotals;
 
 use super::counters::{chosen, focus, none_yet};
 use super::perf::is_off;
-use super::refusal::{port_refused, wrong_field};
+use super::refusal::{check_words, wrong_field};
 use super::{Services, stopping};
 use crate::clears::ClearRequest;
 
@@ -31,12 +30,7 @@ impl Services {
     ) -> Result<v1::ClearPortCountersResponse, Status> {
         let counters = counters_named(request.counters.as_ref());
         let counters = counters.map_err(|why| wrong_field("counters", &why))?;
-        let note = PortNote {
-            reason: request.reason,
-            author: request.author,
-            peer: String::new(),
-        };
-        note.check().map_err(|error| port_refused(&error))?;
+        check_words(&request.reason, &request.author)?;
         self.must_be_attached()?;
         let totals = self.totals()?;
         // At many ports that takes milliseconds.
