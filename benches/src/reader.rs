@@ -194,7 +194,7 @@ impl Reader {
                         let sent = self.world.emulator.handle(self.now, sent);
                         sent.map_err(|error| self.failed(error.to_string()))?;
                     }
-                    PmOutput::Event(_) | PmOutput::Recall(_) => {}
+                    PmOutput::Event(_) | PmOutput::Recall(_) | PmOutput::Cleared(_) => {}
                 }
             }
             let mut answered = false;

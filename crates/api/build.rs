@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 24] = [
+const FILES: [&str; 25] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -16,6 +16,7 @@ const FILES: [&str; 24] = [
     "v1/perf",
     "v1/perf_group",
     "v1/counters",
+    "v1/counter_clear",
     "emulator/v1/emulator",
     "v1/manager",
     "v1/virtual_fabric",

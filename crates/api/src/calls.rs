@@ -19,6 +19,18 @@ fn pool() -> Option<&'static DescriptorPool> {
     pool.as_ref()
 }
 
+/// Names of all services of the API, such as `weft.v1.FabricService`.
+pub fn services() -> impl Iterator<Item = &'static str> {
+    static FOUND: OnceLock<Vec<String>> = OnceLock::new();
+    let all = FOUND.get_or_init(|| {
+        let services = pool().into_iter().flat_map(DescriptorPool::services);
+        services
+            .map(|service| service.full_name().to_owned())
+            .collect()
+    });
+    all.iter().map(String::as_str)
+}
+
 /// A call that may change something: one that `proto/weft` does not mark `NO_SIDE_EFFECTS`.
 #[derive(Debug, Clone)]
 pub struct ChangingCall {

@@ -13,10 +13,11 @@ mod read_mask;
 pub mod snapshot;
 pub mod time;
 
-pub use calls::{ChangingCall, Said};
+pub use calls::{ChangingCall, Said, services};
 pub use convert::{
-    WantedCounters, count_of, counter_name, counter_named, disabled_port, drain_message, drain_of,
-    has_errors, point_of, port_action, port_action_done, port_id, port_message, rate_of, rule_name,
+    WantedCounters, count_of, counter_name, counter_named, counters_named, disabled_port,
+    drain_message, drain_of, has_errors, point_of, port_action, port_action_done, port_id,
+    port_message, rate_of, rule_name,
 };
 pub use event_json::{event_json, event_of_json};
 pub use kinds::{event_kind, event_kinds, kind_of};

@@ -14,6 +14,17 @@ use weft_peers::program;
 
 const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(300);
+/// Counters are read more often than by default.
+const READINGS: &[(&str, &str)] = &[
+    (
+        "<SweepInterval>10</SweepInterval>",
+        "<SweepInterval>2</SweepInterval>",
+    ),
+    (
+        "<ImageUpdateInterval>5</ImageUpdateInterval>",
+        "<ImageUpdateInterval>1</ImageUpdateInterval>",
+    ),
+];
 /// The host that the manager and tools run on.
 const HOST: &str = "node1";
 /// A port between switches.
@@ -169,4 +180,101 @@ fn totals_are_the_registers_and_go_on_when_tools_clear_them() {
     assert_eq!(lab.register(lid, "Xmit Discards"), 1);
     let port = lab.total("xmit_discards", 44);
     assert_eq!(port["totals"]["local_link_integrity_errors"], 713);
+}
+
+/// The lines of a report without the head of XML, which has the time and the options.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines();
+    lines
+        .filter(|line| !line.starts_with("<Report date="))
+        .collect()
+}
+
+#[test]
+fn counters_are_set_to_zero_as_opareport_does() {
+    if program("opapmaquery").is_none() || program("opareport").is_none() {
+        return;
+    }
+    let _turn = turn();
+    let fabric = Fabric::start("fattree:32,radix=8");
+    let settings = SmSettings {
+        pm: true,
+        changes: READINGS,
+        ..SmSettings::default()
+    };
+    let mut weftd = Weftd::start(&fabric, HOST, &settings);
+    weftd.wait_until_master(PATIENCE);
+    let lab = Lab { fabric, weftd };
+    lab.total("xmit_discards", 0);
+    lab.count(700, 40);
+    let lid = lab.total("xmit_discards", 40)["lid"].as_u64().unwrap();
+    let config = lab.fabric.directory().join("opamon.conf");
+    std::fs::write(&config, "XmitDiscards 1\nRcvErrors 1\n").unwrap();
+    let config = config.to_str().unwrap();
+
+    // What is told of it, by opareport first: it asks performance administration, which counts for itself.
+    let focus = ["-F", POINT];
+    for (options, says) in [
+        (&["-o", "errors", "-C"][..], "XmitDiscards: 40 Exceeds"),
+        (&["-o", "none", "-C", "-a"], "LocalLinkIntegrityErrors"),
+        (
+            &["-o", "errors", "-C", focus[0], focus[1]],
+            "Cleared 2 Ports on 2 Nodes",
+        ),
+        (
+            &["-o", "errors", "-C", "-L", focus[0], focus[1]],
+            "Cleared 1 Ports on 1 Nodes",
+        ),
+        (&["-o", "none", "-a", "-x"], "<ClearedPorts>"),
+        (
+            &["-o", "errors", "-C", "-x", focus[0], focus[1]],
+            "<ClearedNodes>2<",
+        ),
+    ] {
+        let options = [options, &["-c", config]].concat();
+        let theirs = lab.tool(&format!("opareport -q {}", options.join(" ")));
+        let ours = lab.weft_ok(&[&["report"][..], &options].concat());
+        assert!(ours.contains(says), "{options:?}: {ours}");
+        assert_eq!(lines(&ours), lines(&theirs), "{options:?}");
+    }
+
+    // The device has lost it, and both reports count from there on; totals go on, and nobody else was it.
+    for label in ["Xmit Discards", "Local Link Integ Err"] {
+        assert_eq!(lab.register(lid, label), 0, "{label}");
+    }
+    lab.count(11, 2);
+    let port = lab.total("xmit_discards", 42);
+    assert_eq!(port["since_clear"]["xmit_discards"], 2, "{port}");
+    assert_eq!(port["totals"]["local_link_integrity_errors"], 711);
+    assert_eq!(port["bridges"], 0, "{port}");
+    let ours = lab.weft_ok(&["report", "errors", "-c", config]);
+    let theirs = lab.tool(&format!("opareport -q -o errors -c {config}"));
+    assert!(
+        ours.contains("XmitDiscards: 2 Exceeds Threshold: 1"),
+        "{ours}"
+    );
+    assert_eq!(ours, theirs);
+
+    // Who wanted it, and why, is recorded.
+    let reason = "cable replaced";
+    let arguments = [
+        "report",
+        "none",
+        "-a",
+        "-F",
+        "node:edge2",
+        "--reason",
+        reason,
+    ];
+    let cleared = lab.weft_ok(&[&arguments[..], &["--json"]].concat());
+    let cleared: Value = serde_json::from_str(&cleared).unwrap();
+    assert_eq!(cleared["failed_ports"], 0, "{cleared}");
+    let who = lab.weft_ok(&["who", "--json"]);
+    let last: Value = serde_json::from_str(who.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        last["what"], "set 27 counters of node:edge2 to zero",
+        "{who}"
+    );
+    assert_eq!(last["reason"], reason);
+    assert_ne!(last["author"], "", "{who}");
 }

@@ -7,6 +7,7 @@ use weft_fabric::{PortRef, PortTable, Snapshot, Vl};
 use weft_wire::sm::BufferControlTable;
 
 use crate::RULE;
+use crate::extent::Extent;
 use crate::focus::{Head, Options};
 use crate::links::LinkEnd;
 use crate::tables::{end_port_lid, known_ports, table};
@@ -45,6 +46,8 @@ pub struct PortBuffers {
     pub shared: u16,
     /// Lanes with a buffer.
     pub lanes: Vec<LaneBuffer>,
+    #[serde(skip)]
+    extent: Extent,
 }
 
 /// The port at the other end.
@@ -82,7 +85,7 @@ pub fn bfrctrl(snapshot: &Snapshot, options: &Options) -> BuffersReport {
     BuffersReport {
         head: Head::new("BufferControlTable Report", options),
         ports: ports
-            .filter_map(|at| PortBuffers::new(snapshot, at))
+            .filter_map(|at| PortBuffers::new(snapshot, at, options.extent))
             .collect(),
         with_tables,
     }
@@ -90,7 +93,7 @@ pub fn bfrctrl(snapshot: &Snapshot, options: &Options) -> BuffersReport {
 
 impl PortBuffers {
     /// None for port 0 of a switch, and where the table is not known.
-    fn new(snapshot: &Snapshot, at: PortRef) -> Option<Self> {
+    fn new(snapshot: &Snapshot, at: PortRef, extent: Extent) -> Option<Self> {
         let info = &snapshot.topology.port(at)?.info;
         let table: BufferControlTable =
             table(snapshot, at, PortTable::Buffers).filter(|_| at.port.0 != 0)?;
@@ -120,6 +123,7 @@ impl PortBuffers {
             lanes: lanes
                 .filter(|lane| lane.dedicated != 0 || lane.shared != 0)
                 .collect(),
+            extent,
         })
     }
 
@@ -162,7 +166,11 @@ impl PortBuffers {
             line(f, "OverallBufferSpace   (AU/B)", u32::from(*space), *unit)?;
         }
         line(f, "Tx Buffer Depth     (LTP/B)", self.replay_depth, LTP)?;
-        line(f, "Wire Depth          (LTP/B)", self.wire_depth, LTP)?;
+        const WIRE: &str = "Wire Depth          (LTP/B)";
+        match self.extent.has_passing() {
+            true => line(f, WIRE, self.wire_depth, LTP)?,
+            false => writeln!(f, "            {WIRE}:  xxxxxx/xxxxxxxx")?,
+        }
         match self.unit() {
             0 => writeln!(
                 f,
@@ -205,7 +213,9 @@ impl PortBuffers {
             }
         };
         sized(to, "ReplayDepthBufferDepth", self.replay_depth, LTP);
-        sized(to, "ReplayDepthWireDepth", self.wire_depth, LTP);
+        if self.extent.has_passing() {
+            sized(to, "ReplayDepthWireDepth", self.wire_depth, LTP);
+        }
         if let Some(Receiver { space, unit, .. }) = &self.receiver {
             sized(to, "OverallBufferSpace", u32::from(*space), *unit);
         }

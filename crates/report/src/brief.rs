@@ -65,10 +65,14 @@ pub fn topology(snapshot: &Snapshot, options: &Options) -> TopologyReport {
 fn write_port(f: &mut fmt::Formatter<'_>, indent: usize, port: &PortEntry) -> fmt::Result {
     write!(f, "{:indent$}{:>3} ", "", port.port)?;
     match (port.lid, port.guid) {
-        (Some(lid), Some(guid)) => write!(f, "{lid:#06x} {guid}")?,
+        (Some(lid), Some(guid)) => {
+            let lid = port.extent.passing(format_args!("{lid:#06x}"), "xxxxxx");
+            write!(f, "{lid} {guid}")?;
+        }
         _ => write!(f, "{:25}", "")?,
     }
-    writeln!(f, " {:>4} {:>7}", port.width, port.speed)
+    let rate = format_args!("{:>4} {:>7}", port.width, port.speed);
+    writeln!(f, " {}", port.extent.setting(rate, "xxxx xxxxxxx"))
 }
 
 fn write_node(
@@ -128,8 +132,7 @@ fn write_sms(f: &mut fmt::Formatter<'_>, sms: &SmList, detail: Detail) -> fmt::R
         writeln!(f, "State       GUID               Name")?;
     }
     for sm in sms.list.iter().filter(|_| detail.lists()) {
-        let state = sm.state.to_string();
-        writeln!(f, "{state:<11} {} {}", sm.guid, sm.name)?;
+        writeln!(f, "{} {} {}", sm.state_text(), sm.guid, sm.name)?;
         sm.write_details(f, 4)?;
     }
     sms.count.write_matching(f, "SMs")
@@ -148,22 +151,16 @@ fn port_xml(to: &mut XmlWriter, node: &NodeEntry, port: &PortEntry) {
     to.within_as("Port", format_args!("{attributes}"), |to| {
         to.value("PortNum", port.port);
         if let (Some(lid), Some(guid)) = (port.lid, port.guid) {
-            to.value("LID", Lid(lid));
-            if port.info.lmc.0 > 0 {
+            let has_passing = port.extent.has_passing();
+            if has_passing {
+                to.value("LID", Lid(lid));
+            }
+            if has_passing && port.info.lmc.0 > 0 {
                 to.value("LMC", port.info.lmc.0);
             }
             to.value("PortGUID", guid);
         }
-        to.coded(
-            "LinkWidthActive",
-            &port.width,
-            port.info.link_width_active.0,
-        );
-        to.coded(
-            "LinkSpeedActive",
-            &port.speed,
-            port.info.link_speed_active.0,
-        );
+        port.write_rate_xml(to);
     });
 }
 
@@ -190,7 +187,9 @@ fn list_xml(to: &mut XmlWriter, list: &NodeList, listed: bool, with_ports: bool,
 fn sm_xml(to: &mut XmlWriter, sm: &SmEntry) {
     let attributes = port_id(sm.guid, sm.port);
     to.within_as("SM", format_args!("{attributes}"), |to| {
-        to.coded("SMState", &sm.state.to_string(), sm.state.0);
+        if sm.extent.has_passing() {
+            to.coded("SMState", &sm.state.to_string(), sm.state.0);
+        }
         to.value("NodeGUID", sm.guid);
         to.text("NodeDesc", &sm.name);
         to.text_if("NodeDetails", sm.node_details.as_deref());

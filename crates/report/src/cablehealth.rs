@@ -9,6 +9,7 @@ use weft_fabric::topology::node_type;
 use weft_fabric::{CableIdentity, CableText, Guid, PortRef, Snapshot, links_upward};
 
 use crate::cable::identity;
+use crate::extent::Extent;
 use crate::focus::{Head, Options};
 use crate::links::is_internal;
 use crate::names::as_text;
@@ -42,6 +43,8 @@ pub struct CableEnd {
     /// What the cable says of itself; none where it has not been read.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     cable: Option<Known>,
+    #[serde(skip)]
+    extent: Extent,
 }
 
 /// A cable whose memory has been read.
@@ -75,7 +78,8 @@ pub fn cablehealth(snapshot: &Snapshot, options: &Options) -> CableHealthReport 
         !is_internal(snapshot, *from, *to) && (options.port(*from) || options.port(*to))
     });
     let cables = links.filter_map(|(from, to)| {
-        Some([CableEnd::new(snapshot, from)?, CableEnd::new(snapshot, to)?])
+        let end = |at| CableEnd::new(snapshot, at, options.extent);
+        Some([end(from)?, end(to)?])
     });
     CableHealthReport {
         head: Head::new("Cable Health Report", options),
@@ -84,7 +88,7 @@ pub fn cablehealth(snapshot: &Snapshot, options: &Options) -> CableHealthReport 
 }
 
 impl CableEnd {
-    fn new(snapshot: &Snapshot, at: PortRef) -> Option<Self> {
+    fn new(snapshot: &Snapshot, at: PortRef, extent: Extent) -> Option<Self> {
         let node = snapshot.topology.node(at.node)?;
         let cable = identity(snapshot, at).map(|identity| Known {
             length: identity.length(),
@@ -101,6 +105,7 @@ impl CableEnd {
             lid: end_port_lid(snapshot, at),
             port: at.port.0,
             cable,
+            extent,
         })
     }
 
@@ -110,7 +115,8 @@ impl CableEnd {
             self.name.clone(),
             self.node_type.0.to_string(),
             self.guid.to_string(),
-            format!("{:#x}", self.lid),
+            self.extent
+                .passing(format_args!("{:#x}", self.lid), "xxxxxxxx"),
             format!("{:>3}", self.port),
         ];
         let measured = self.cable.as_ref().and_then(|cable| cable.measured);

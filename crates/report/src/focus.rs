@@ -8,6 +8,7 @@ use serde::Serialize;
 use weft_fabric::{CountsByPort, NodeId, PortRef, Snapshot};
 
 use crate::expectations::Expectations;
+use crate::extent::Extent;
 use crate::links::LinkNotes;
 use crate::point::{Entries, NotFound, Point, Selection};
 use crate::port_counts::CountsEntry;
@@ -59,6 +60,8 @@ pub struct Options {
     pub focus: Option<Focus>,
     /// Level of detail of its text and XML.
     pub detail: Detail,
+    /// Data that its text and XML show.
+    pub extent: Extent,
     /// Leave out the description of the focus.
     pub quiet: bool,
     /// What a topology file says of the fabric.
@@ -128,9 +131,10 @@ impl Options {
         self.expected.as_ref().is_some_and(|file| file.has_cables())
     }
 
-    /// What a port has counted.
+    /// What a port has counted, where the report has what does not last.
     pub(crate) fn counts(&self, at: PortRef) -> Option<CountsEntry> {
-        self.counts.as_ref()?.get(&at).copied().map(CountsEntry)
+        let counts = self.counts.as_ref().filter(|_| self.extent.has_passing());
+        counts?.get(&at).copied().map(CountsEntry)
     }
 
     /// Whether the text includes counts of matches.

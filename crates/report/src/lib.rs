@@ -12,6 +12,7 @@ mod brief;
 mod cable;
 mod cablehealth;
 mod changes;
+mod clearing;
 mod codes;
 mod comps;
 mod courses;
@@ -19,6 +20,7 @@ mod dgmember;
 mod dispersion;
 mod errors;
 mod expectations;
+mod extent;
 mod focus;
 mod ious;
 mod lids;
@@ -64,6 +66,7 @@ pub use changes::{
     ChangedEnd, ChangedLid, ChangedLink, ChangedNode, ChangedRate, ChangesReport, MovedRoutes,
     RenamedNode, changes,
 };
+pub use clearing::{Cleared, ClearingReport, clearing};
 pub use comps::{CompsReport, System, comps};
 pub use courses::{NoCourse, courses};
 pub use dgmember::{DeviceGroupEntry, DeviceGroupPort, DeviceGroupsReport, dgmember};
@@ -74,6 +77,7 @@ pub use dispersion::{
 };
 pub use errors::{Counted, ErrorLink, ErrorsReport, Excess, ThresholdError, Thresholds, errors};
 pub use expectations::Expectations;
+pub use extent::Extent;
 pub use focus::{Detail, Focus, Options};
 pub use ious::{IousReport, ious};
 pub use lids::{LidEntry, LidsReport, lids};

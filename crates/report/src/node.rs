@@ -10,6 +10,7 @@ use weft_fabric::{Guid, Lid, Node, NodeId, Port, PortNum, PortRef, Snapshot};
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use crate::cable::CableEntry;
+use crate::extent::Extent;
 use crate::focus::{Detail, Options};
 use crate::links::{LinkEnd, LinkNotes};
 use crate::names::{as_text, as_text_opt, port_guid, rate, speed, width};
@@ -66,6 +67,8 @@ pub struct SwitchEntry {
     /// Its SwitchInfo.
     #[serde(flatten)]
     pub info: SwitchSettings,
+    #[serde(skip)]
+    extent: Extent,
 }
 
 /// Registers of SwitchInfo as the vendor's tools show them.
@@ -140,6 +143,8 @@ pub struct PortEntry {
     #[serde(skip)]
     link: LinkNotes,
     #[serde(skip)]
+    pub(crate) extent: Extent,
+    #[serde(skip)]
     pub(crate) info: PortInfo,
 }
 
@@ -172,7 +177,7 @@ impl NodeEntry {
             switch: node
                 .switch
                 .as_ref()
-                .map(|info| SwitchEntry::new(node, info)),
+                .map(|info| SwitchEntry::new(node, info, options.extent)),
             connected_ports: connected().count(),
             ports: ports
                 .map(|(port, data)| {
@@ -272,7 +277,7 @@ impl Indented {
 }
 
 impl SwitchEntry {
-    fn new(node: &Node, info: &SwitchInfo) -> Self {
+    fn new(node: &Node, info: &SwitchInfo, extent: Extent) -> Self {
         let lid = node.port(PortNum(0)).map_or(Lid(0), |port| port.info.lid);
         let info = SwitchSettings {
             linear_fdb_cap: info.linear_fdb_cap,
@@ -289,35 +294,43 @@ impl SwitchEntry {
             ip_v6: Ipv6Addr::from(info.ip_addr_ipv6),
             ip_v4: Ipv4Addr::from(info.ip_addr_ipv4),
         };
-        Self { lid: lid.0, info }
+        Self {
+            lid: lid.0,
+            info,
+            extent,
+        }
     }
 
     fn write_xml(&self, to: &mut XmlWriter) {
         let info = &self.info;
-        to.value("LID", Lid(self.lid));
+        let has_passing = self.extent.has_passing();
+        if has_passing {
+            to.value("LID", Lid(self.lid));
+        }
         to.value("LinearFDBCap", info.linear_fdb_cap);
         to.value("MulticastFDBCap", info.multicast_fdb_cap);
-        to.value("LinearFDBTop", info.linear_fdb_top);
+        if has_passing {
+            to.value("LinearFDBTop", info.linear_fdb_top);
+        }
         to.value("IPAddrIPV6", info.ip_v6);
         to.value("IPAddrIPV4", info.ip_v4);
         to.value("U1", format_args!("{:#04x}", info.u1()));
-        to.value("PortStateChange", u8::from(info.port_state_change));
-        to.value("SwitchLifeTime", info.life_time_value);
+        if has_passing {
+            to.value("PortStateChange", u8::from(info.port_state_change));
+            to.value("SwitchLifeTime", info.life_time_value);
+        }
         to.value("PartitionEnforcementCap", info.partition_enforcement_cap);
         let supported = info.routing_mode_supported;
         to.value("RoutingModeSupported", format_args!("{supported:#04x}"));
         let enabled = info.routing_mode_enabled;
-        to.value("RoutingModeEnabled", format_args!("{enabled:#04x}"));
+        if has_passing {
+            to.value("RoutingModeEnabled", format_args!("{enabled:#04x}"));
+        }
         to.value("U2", format_args!("{:#04x}", info.u2()));
         to.value("Capability", if info.enhanced_port0 { "E0 " } else { "" });
-        let ar = info.adaptive_routing;
-        to.value("AdaptiveRouting", format_args!("{:#04x}", ar as u8));
-        to.value("LostRoutesOnly", ar >> 7 & 1);
-        to.value("Pause", ar >> 14 & 1);
-        to.value("Enable", ar >> 15);
-        to.value("Algorithm", ar >> 11 & 7);
-        to.value("Frequency", ar >> 8 & 7);
-        to.value("Threshold", ar >> 4 & 7);
+        if has_passing {
+            adaptive_routing_xml(to, info.adaptive_routing);
+        }
         let mask = info.capability_mask;
         if mask != 0 {
             to.value("StlCapabilityMask", format_args!("{mask:#06x}"));
@@ -328,23 +341,24 @@ impl SwitchEntry {
     fn write(&self, out: &mut Indented) {
         let info = &self.info;
         let (u1, u2) = (info.u1(), info.u2());
+        let extent = self.extent;
         out.line(
             8,
             format_args!(
-                "LID: {} LinearFDBCap: {:>5} LinearFDBTop: {:#010x} MCFDBCap: {:>5}",
-                Lid(self.lid),
+                "LID: {} LinearFDBCap: {:>5} LinearFDBTop: {} MCFDBCap: {:>5}",
+                extent.passing(Lid(self.lid), "xxxxxxxxxx"),
                 info.linear_fdb_cap,
-                info.linear_fdb_top,
+                extent.passing(format_args!("{:#010x}", info.linear_fdb_top), "xxxxxxxxxx"),
                 info.multicast_fdb_cap
             ),
         );
         out.line(
             8,
             format_args!(
-                "PartEnfCap: {:>5} U1: {u1:#04x} PortStateChange: {}  SwitchLifeTime {:>2}",
+                "PartEnfCap: {:>5} U1: {u1:#04x} PortStateChange: {}  SwitchLifeTime {}",
                 info.partition_enforcement_cap,
-                u8::from(info.port_state_change),
-                info.life_time_value
+                extent.passing(u8::from(info.port_state_change), "x"),
+                extent.passing(format_args!("{:>2}", info.life_time_value), "x")
             ),
         );
         let e0 = if info.enhanced_port0 { "E0 " } else { "" };
@@ -352,7 +366,13 @@ impl SwitchEntry {
         let ar = info.adaptive_routing;
         out.line(
             8,
-            format_args!("AR: {ar:#06x}: {}", adaptive_routing_text(ar)),
+            format_args!(
+                "AR: {}",
+                extent.passing(
+                    format_args!("{ar:#06x}: {}", adaptive_routing_text(ar)),
+                    "xxxxxx: x"
+                )
+            ),
         );
         out.line(
             8,
@@ -365,8 +385,9 @@ impl SwitchEntry {
         out.line(
             8,
             format_args!(
-                "Routing Mode: Supported: {:#x} Enabled {:#x}",
-                info.routing_mode_supported, info.routing_mode_enabled
+                "Routing Mode: Supported: {:#x} Enabled {}",
+                info.routing_mode_supported,
+                extent.passing(format_args!("{:#x}", info.routing_mode_enabled), "x")
             ),
         );
         out.line(
@@ -396,6 +417,16 @@ fn adaptive_routing(info: &SwitchInfo) -> u16 {
         | u16::from(info.ar_frequency) << 8
         | u16::from(info.ar_lost_routes_only) << 7
         | u16::from(info.ar_threshold) << 4
+}
+
+fn adaptive_routing_xml(to: &mut XmlWriter, register: u16) {
+    to.value("AdaptiveRouting", format_args!("{:#04x}", register as u8));
+    to.value("LostRoutesOnly", register >> 7 & 1);
+    to.value("Pause", register >> 14 & 1);
+    to.value("Enable", register >> 15);
+    to.value("Algorithm", register >> 11 & 7);
+    to.value("Frequency", register >> 8 & 7);
+    to.value("Threshold", register >> 4 & 7);
 }
 
 fn adaptive_routing_text(register: u16) -> String {
@@ -437,6 +468,7 @@ impl PortEntry {
             info.link_width_downgrade_rx_active,
         ];
         let shows_more = options.detail >= Detail::FULL;
+        let shows_tables = shows_more && options.extent.has_passing();
         Self {
             port: at.port.0,
             lid: guid.map(|_| info.lid.0),
@@ -451,12 +483,13 @@ impl PortEntry {
             downgraded: used.iter().any(|width| *width != info.link_width_active),
             port_details: options.port_details(at),
             cable: shows_more.then(|| CableEntry::of(snapshot, at)).flatten(),
-            tables: shows_more
+            tables: shows_tables
                 .then(|| TablesEntry::of(snapshot, at))
                 .flatten()
                 .map(Box::new),
             counts: options.counts(at).filter(|_| shows_more),
             link: options.link_notes(at),
+            extent: options.extent,
             info: *info,
         }
     }
@@ -466,7 +499,9 @@ impl PortEntry {
         to.within_as("PortInfo", format_args!("{attributes}"), |to| {
             to.value("PortNum", self.port);
             if let (Some(lid), Some(guid)) = (self.lid, self.guid) {
-                to.value("LID", Lid(lid));
+                if self.extent.has_passing() {
+                    to.value("LID", Lid(lid));
+                }
                 to.value("GUID", guid);
             }
             to.text_if("PortDetails", self.port_details.as_deref());
@@ -481,15 +516,22 @@ impl PortEntry {
             if detail.lists() {
                 return self.write_more_xml(to, detail);
             }
+            self.write_rate_xml(to);
+        });
+    }
+
+    /// Writes how fast it is, which is not the hardware's.
+    pub(crate) fn write_rate_xml(&self, to: &mut XmlWriter) {
+        if self.extent.has_settings() {
             let (width, speed) = (self.info.link_width_active, self.info.link_speed_active);
             to.coded("LinkWidthActive", &self.width, width.0);
             to.coded("LinkSpeedActive", &self.speed, speed.0);
-        });
+        }
     }
 
     /// Writes everything of the port.
     fn write_more_xml(&self, to: &mut XmlWriter, detail: Detail) {
-        port_details::write_xml(to, &self.info);
+        port_details::write_xml(to, &self.info, self.extent);
         to.deeper(1, |to| {
             if let Some(tables) = self.tables.as_ref().filter(|_| detail > Detail::BRIEF) {
                 tables.write_xml(to);
@@ -505,7 +547,7 @@ impl PortEntry {
 
     /// The lines of everything of the port.
     fn more_lines(&self, detail: Detail) -> Vec<String> {
-        let mut lines = port_details::lines(&self.info);
+        let mut lines = port_details::lines(&self.info, self.extent);
         if let Some(tables) = self.tables.as_ref().filter(|_| detail > Detail::BRIEF) {
             lines.extend(tables.lines());
         }
@@ -527,7 +569,11 @@ impl PortEntry {
         match (self.lid, self.guid) {
             (Some(lid), Some(guid)) => out.line(
                 8,
-                format_args!("PortNum: {:>3} LID: {} GUID: {guid}", self.port, Lid(lid)),
+                format_args!(
+                    "PortNum: {:>3} LID: {} GUID: {guid}",
+                    self.port,
+                    self.extent.passing(Lid(lid), "xxxxxxxxxx")
+                ),
             ),
             _ => out.line(8, format_args!("PortNum: {:>3}", self.port)),
         }
@@ -556,17 +602,23 @@ impl PortEntry {
         }
         if detail.lists() {
             for line in self.more_lines(detail) {
-                out.line(if line.is_empty() { 0 } else { 12 }, format_args!("{line}"));
+                let deeper = match port_details::is_outdented(&line, self.extent) {
+                    _ if line.is_empty() => 0,
+                    true => 8,
+                    false => 12,
+                };
+                out.line(deeper, format_args!("{line}"));
             }
             return;
         }
         let downgraded = if self.downgraded { "Yes" } else { "No" };
-        out.line(
-            12,
+        let rate = self.extent.setting(
             format_args!(
                 "Width: {:>4} Speed: {:>7} Downgraded? {downgraded:>3}",
                 self.width, self.speed
             ),
+            "Width: xxxx Speed: xxxxxxx Downgraded? xxx",
         );
+        out.line(12, format_args!("{rate}"));
     }
 }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use weft_fabric::{Guid, Lid, NodeId, PortRef, Snapshot};
 
 use crate::RULE;
+use crate::extent::{Extent, SKIPPED};
 use crate::focus::{Detail, Options};
 use crate::links::{Layout, LinkEnd, LinkEntry, write_header};
 use crate::names::{as_text, port_guid};
@@ -40,6 +41,8 @@ pub struct RouteReport {
     ends_xml: String,
     #[serde(skip)]
     has_cables: bool,
+    #[serde(skip)]
+    extent: Extent,
     #[serde(skip)]
     detail: Detail,
 }
@@ -129,6 +132,7 @@ pub fn route(
         to: to.lines(snapshot, options),
         routes: routes.collect(),
         has_cables: options.has_cables(),
+        extent: options.extent,
         detail: options.detail,
     })
 }
@@ -310,6 +314,9 @@ impl Xml for RouteReport {
     fn xml(&self, to: &mut XmlWriter) {
         to.within("RoutesSummary", |to| {
             to.lines(&self.ends_xml);
+            if !self.extent.has_passing() {
+                return to.line(format_args!("<!-- {SKIPPED} -->"));
+            }
             for route in &self.routes {
                 route.write_xml(to, self.detail);
             }
@@ -378,6 +385,9 @@ impl fmt::Display for RouteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Routes Summary Between:")?;
         write_between(f, &self.from, &self.to)?;
+        if !self.extent.has_passing() {
+            return writeln!(f, "{SKIPPED}\n{RULE}");
+        }
         for route in &self.routes {
             write!(f, "{route}")?;
             for path in route.paths.iter().filter(|_| self.detail > Detail::COUNTS) {

@@ -9,6 +9,7 @@ use weft_fabric::{PortRef, Snapshot, links_upward};
 use weft_wire::sm::PortInfo;
 
 use crate::RULE;
+use crate::extent::Extent;
 use crate::focus::{Detail, Head, Options};
 use crate::links::{Layout, LinkEntry, write_header};
 use crate::names::{as_speed, as_width, speed, width};
@@ -53,6 +54,8 @@ pub struct SlowReport {
     slow: Slow,
     #[serde(skip)]
     has_cables: bool,
+    #[serde(skip)]
+    extent: Extent,
     #[serde(skip)]
     detail: Detail,
 }
@@ -145,6 +148,7 @@ pub fn slow(snapshot: &Snapshot, options: &Options, slow: Slow) -> SlowReport {
         sections,
         slow,
         has_cables: options.has_cables(),
+        extent: options.extent,
         detail: options.detail,
     }
 }
@@ -222,6 +226,11 @@ impl Question {
             }
             Self::Connected => a.supported.best() == b.supported.best(),
         }
+    }
+
+    /// Whether it is about what an extent leaves out.
+    fn is_skipped(self, extent: Extent) -> bool {
+        self == Self::Configured && !extent.has_settings()
     }
 
     fn headings(self) -> [&'static str; 2] {
@@ -402,12 +411,13 @@ impl SlowLink {
     }
 }
 
+/// The line in place of what software sets.
+const SKIPPED: &str = "Report skipped: -H option specified";
 /// The line that stands before a link of which nothing can be said.
 const UNKNOWN: &str = " The speed, width, or widthdowngrade value retrieved is not valid. ";
 
 impl SlowSection {
     fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail, has_cables: bool) -> fmt::Result {
-        writeln!(f, "{}", self.question.title())?;
         let layout = Layout {
             indent: 0,
             arrow: "<->",
@@ -478,7 +488,10 @@ impl Xml for SlowReport {
                 if index == 0 {
                     self.head.write_xml(to);
                 }
-                section.write_xml(to, self.detail);
+                match section.question.is_skipped(self.extent) {
+                    true => to.remark_at_margin(SKIPPED),
+                    false => section.write_xml(to, self.detail),
+                }
             });
         }
     }
@@ -488,7 +501,11 @@ impl fmt::Display for SlowReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.head)?;
         for section in &self.sections {
-            section.write(f, self.detail, self.has_cables)?;
+            writeln!(f, "{}", section.question.title())?;
+            match section.question.is_skipped(self.extent) {
+                true => writeln!(f, "{SKIPPED}")?,
+                false => section.write(f, self.detail, self.has_cables)?,
+            }
         }
         writeln!(f, "{RULE}")
     }

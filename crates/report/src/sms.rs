@@ -7,6 +7,7 @@ use weft_fabric::enums::{NodeType, SmState};
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, Lid, SmRecord, Snapshot};
 
+use crate::extent::Extent;
 use crate::focus::{Count, Detail, Options};
 use crate::names::as_text;
 use crate::xml::{XmlWriter, port_id};
@@ -53,6 +54,8 @@ pub struct SmEntry {
     pub(crate) sm_details: Option<String>,
     #[serde(skip)]
     sm_key: u64,
+    #[serde(skip)]
+    pub(crate) extent: Extent,
 }
 
 impl SmList {
@@ -111,13 +114,16 @@ impl SmEntry {
             node_details: options.node_details(sm.port.node),
             sm_details: entry.and_then(|entry| entry.details.clone()),
             sm_key: sm.sm_key,
+            extent: options.extent,
         })
     }
 
     fn write_xml(&self, to: &mut XmlWriter, detail: Detail) {
         let attributes = port_id(self.guid, self.port);
         to.within_as("SM", format_args!("{attributes}"), |to| {
-            to.coded("State", &self.state.to_string(), self.state.0);
+            if self.extent.has_passing() {
+                to.coded("State", &self.state.to_string(), self.state.0);
+            }
             to.text("NodeDesc", &self.name);
             to.value("NodeGUID", self.guid);
             to.node_type(self.node_type);
@@ -127,11 +133,20 @@ impl SmEntry {
                 return;
             }
             to.value("PortNum", self.port);
-            to.value("LID", Lid(self.lid));
+            let extent = self.extent;
+            if extent.has_passing() {
+                to.value("LID", Lid(self.lid));
+            }
             to.value("PortGUID", self.port_guid);
-            to.value("SM_Key", format_args!("{:#018x}", self.sm_key));
-            to.value("Priority", self.priority);
-            to.value("ActCount", format_args!("{:#010x}", self.act_count));
+            if extent.has_passing() {
+                to.value("SM_Key", format_args!("{:#018x}", self.sm_key));
+            }
+            if extent.has_settings() {
+                to.value("Priority", self.priority);
+            }
+            if extent.has_passing() {
+                to.value("ActCount", format_args!("{:#010x}", self.act_count));
+            }
         });
     }
 
@@ -147,8 +162,8 @@ impl SmEntry {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, detail: Detail) -> fmt::Result {
-        let state = self.state.to_string();
-        writeln!(f, "    State: {state:<11} Name: {}", self.name)?;
+        let extent = self.extent;
+        writeln!(f, "    State: {} Name: {}", self.state_text(), self.name)?;
         writeln!(
             f,
             "        NodeGUID: {} Type: {}",
@@ -158,17 +173,25 @@ impl SmEntry {
         if detail < Detail::USUAL {
             return Ok(());
         }
-        let (port, lid) = (self.port, Lid(self.lid));
+        let (port, lid) = (self.port, extent.passing(Lid(self.lid), "xxxxxxxxxx"));
         writeln!(
             f,
             "        PortNum: {port:>3} LID: {lid} PortGUID: {}",
             self.port_guid
         )?;
-        let (priority, act_count) = (self.priority, self.act_count);
+        let key = extent.passing(format_args!("{:#018x}", self.sm_key), "xxxxxxxxxxxxxxxxxx");
+        let priority = extent.setting(format_args!("{:>3}", self.priority), "xxx");
+        let act_count = extent.passing(format_args!("{:#010x}", self.act_count), "xxxxxxxxxx");
         writeln!(
             f,
-            "        SM_Key: {:#018x} Priority: {priority:>3} ActCount: {act_count:#010x}",
-            self.sm_key
+            "        SM_Key: {key} Priority: {priority} ActCount: {act_count}"
         )
+    }
+
+    /// Its state in its column.
+    pub(crate) fn state_text(&self) -> String {
+        let state = self.state.to_string();
+        self.extent
+            .passing(format_args!("{state:<11}"), "xxxxxxxxxxx")
     }
 }

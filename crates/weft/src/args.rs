@@ -2,9 +2,11 @@
 
 mod at;
 mod audit;
+mod clear;
 mod counters;
 mod diff;
 mod emulator;
+mod extent;
 mod fm;
 mod health;
 mod history;
@@ -31,6 +33,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 pub(crate) use at::At;
 pub(crate) use audit::{AuditCommand, AuditList, AuditVerify};
+pub(crate) use clear::Cleared;
 use counters::COUNTERS;
 pub(crate) use counters::{Counters, PortShow};
 use diff::DIFF;
@@ -51,7 +54,7 @@ pub(crate) use port::{OnOff, PortArgs, PortChoice, PortLed, PortLink, PortList};
 pub(crate) use quarantine::{QuarantineAdd, QuarantineCommand};
 use replace::REPLACE;
 pub(crate) use replace::{Replace, ReplaceCommand};
-pub(crate) use report::{Report, SNAPSHOT};
+pub(crate) use report::{NONE, Report, SNAPSHOT};
 pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs};
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};

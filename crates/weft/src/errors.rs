@@ -44,7 +44,7 @@ pub(crate) async fn counted(
             let first = all_totals(&session).await?;
             Arc::new(match (Moments::of(args)?, args.interval) {
                 (Some(moments), _) => between(&session, snapshot, &first, moments).await?,
-                (None, None) => by_port(snapshot, &first),
+                (None, None) => since_clear(snapshot, &first),
                 (None, Some(seconds)) => {
                     let last = later(&session, &first, Duration::from_secs(seconds)).await?;
                     since(&by_port(snapshot, &first), by_port(snapshot, &last))
@@ -65,12 +65,24 @@ pub(crate) async fn totals(
     snapshot: &Snapshot,
 ) -> Result<Arc<CountsByPort>, CliError> {
     let read = all_totals(&connect(daemon).await?).await?;
-    Ok(Arc::new(by_port(snapshot, &read)))
+    Ok(Arc::new(since_clear(snapshot, &read)))
 }
 
+/// What ports have counted since somebody had their counters set to zero (`-C`), or else since the daemon read them first.
+fn since_clear(snapshot: &Snapshot, read: &Read) -> CountsByPort {
+    let ports = read.ports.iter();
+    let since = ports.filter_map(|port| {
+        let counted = port.since_clear.as_ref().or(port.totals.as_ref());
+        counts(snapshot, port, counted?)
+    });
+    since.collect()
+}
+
+/// What ports have counted since the daemon read them first.
 fn by_port(snapshot: &Snapshot, read: &Read) -> CountsByPort {
     let ports = read.ports.iter();
-    ports.filter_map(|port| counts(snapshot, port)).collect()
+    let totals = ports.filter_map(|port| counts(snapshot, port, port.totals.as_ref()?));
+    totals.collect()
 }
 
 /// What ports counted between two moments, one of which may be the first reading or now.
@@ -126,7 +138,7 @@ fn since(first: &CountsByPort, mut last: CountsByPort) -> CountsByPort {
     last
 }
 
-fn thresholds(config: Option<&Path>) -> Result<Thresholds, CliError> {
+pub(crate) fn thresholds(config: Option<&Path>) -> Result<Thresholds, CliError> {
     let stock = Path::new(CONFIG);
     let file = match config {
         None if !stock.exists() => return Ok(Thresholds::default()),
@@ -143,15 +155,18 @@ fn thresholds(config: Option<&Path>) -> Result<Thresholds, CliError> {
 }
 
 /// A port with what it has counted; none if it is not in the fabric any more.
-fn counts(snapshot: &Snapshot, port: &v1::PortCounters) -> Option<(PortRef, PortCounts)> {
+fn counts(
+    snapshot: &Snapshot,
+    port: &v1::PortCounters,
+    counted: &v1::PortCounts,
+) -> Option<(PortRef, PortCounts)> {
     let (guid, number) = weft_api::point_of(port.port.as_ref()?.port.as_ref()?)?;
     let at = PortRef {
         node: snapshot.topology.find(guid)?,
         port: number,
     };
-    let totals = port.totals.as_ref()?;
     let counters =
-        Counter::ALL.map(|counter| weft_api::count_of(totals, counter).unwrap_or_default());
+        Counter::ALL.map(|counter| weft_api::count_of(counted, counter).unwrap_or_default());
     let narrow = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
     let counts = PortCounts {
         counters,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use weft_api::v1;
 
 use crate::args::{Daemon, IncidentCommand, IncidentSave};
+use crate::asked::author;
 use crate::connect::{Effort, Session, connect};
 use crate::counters::units::bytes_of;
 use crate::error::CliError;
@@ -24,6 +25,7 @@ async fn save(session: &Session, args: &IncidentSave) -> Result<ExitCode, CliErr
     let mut service = session.services(Effort::Work).incidents();
     let saved = service.save_incident(v1::SaveIncidentRequest {
         reason: args.reason.clone(),
+        author: author(),
     });
     let saved = session.answer(Effort::Work, saved).await?;
     let incident = saved.incident.unwrap_or_default();

@@ -10,6 +10,7 @@ use weft_api::v1;
 use weft_fabric::text::count;
 
 use crate::args::{Daemon, QuarantineAdd, QuarantineCommand};
+use crate::asked::author;
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
@@ -28,7 +29,7 @@ pub(crate) async fn run(
         }
         QuarantineCommand::Why { point, json } => why::run(&session, point, *json).await,
         QuarantineCommand::Add(add) => self::add(&session, add).await,
-        QuarantineCommand::Release { point } => release(&session, point).await,
+        QuarantineCommand::Release { point, reason } => release(&session, point, reason).await,
     }
 }
 
@@ -74,6 +75,7 @@ async fn add(session: &Session, add: &QuarantineAdd) -> Result<ExitCode, CliErro
             comment: add.reason.clone(),
             force: add.force,
             validate_only: add.dry_run,
+            author: author(),
         };
         let mut service = session.services(Effort::Work).ports();
         let put = service.quarantine_port(request);
@@ -89,10 +91,14 @@ async fn add(session: &Session, add: &QuarantineAdd) -> Result<ExitCode, CliErro
     Ok(ExitCode::SUCCESS)
 }
 
-async fn release(session: &Session, point: &str) -> Result<ExitCode, CliError> {
+async fn release(session: &Session, point: &str, reason: &str) -> Result<ExitCode, CliError> {
     for (port, name) in resolve(session, point, false).await? {
         let number = port.port;
-        let request = v1::ReleasePortRequest { port: Some(port) };
+        let request = v1::ReleasePortRequest {
+            port: Some(port),
+            author: author(),
+            reason: reason.to_owned(),
+        };
         let mut service = session.services(Effort::Work).ports();
         let released = service.release_port(request);
         let released = session.answer(Effort::Work, released).await?;

@@ -1,5 +1,6 @@
 //! `weft report`.
 
+mod clear;
 mod snapshot;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ use weft_report::{
     xml_without_names,
 };
 
-use crate::args::{Args, Daemon, Report, SNAPSHOT};
+use crate::args::{Args, Daemon, NONE, Report, SNAPSHOT};
 use crate::connect::connect;
 use crate::error::CliError;
 use crate::errors;
@@ -79,9 +80,12 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
     let request = points.request((&snapshot, shown), args, counted)?;
     if args.plain {
         print_tables(&kinds, &request, all)?;
+        if let Some(cleared) = clear::clear(&all.daemon, args, &request.options).await? {
+            output::text(cleared)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut reports = Vec::with_capacity(kinds.len());
+    let mut reports: Vec<(&str, Box<dyn Made>)> = Vec::with_capacity(kinds.len() + 1);
     for kind in kinds {
         let report = kind.make(&request).map_err(|error| match error {
             MakeError::Routes(error) => CliError::Routes(error),
@@ -98,9 +102,21 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
                 CliError::Usage(format!("the report '{name}' needs -D POINT, a destination"))
             }
         })?;
-        reports.push((kind, report));
+        reports.push((kind.name, report));
     }
+    let cleared = clear::clear(&all.daemon, args, &request.options).await;
+    let failed = match cleared {
+        Ok(cleared) => {
+            reports.extend(cleared.map(|cleared| ("clear", Box::new(cleared) as Box<dyn Made>)));
+            None
+        }
+        // The reports are worth as much without.
+        Err(error) => Some(error),
+    };
     print(&reports, snapshot.unix_time, args, all.no_pager)?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
     match reports.iter().all(|(_, report)| report.is_good()) {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),
@@ -132,11 +148,13 @@ fn check_options(kinds: &[&Kind], args: &Report) -> Result<(), CliError> {
             "{option} of opareport is not there: {why}"
         )));
     }
+    let clears = args.clear.wanted().is_some();
+    check_clearing(kinds, args, clears)?;
     let given = [
         (
             Takes::Focus,
             "a focus (-F, -Q)",
-            args.focus.is_some() || args.quietfocus,
+            !clears && (args.focus.is_some() || args.quietfocus),
         ),
         (
             Takes::Ends,
@@ -151,7 +169,7 @@ fn check_options(kinds: &[&Kind], args: &Report) -> Result<(), CliError> {
         (
             Takes::Counters,
             "thresholds or an interval (-c, -L, -i)",
-            args.config.is_some() || args.limit || args.interval.is_some(),
+            args.interval.is_some() || !clears && (args.config.is_some() || args.limit),
         ),
     ];
     for (takes, what, _) in given.into_iter().filter(|(.., given)| *given) {
@@ -189,6 +207,21 @@ fn check_options(kinds: &[&Kind], args: &Report) -> Result<(), CliError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a call that would do nothing, and a reason for nothing.
+fn check_clearing(kinds: &[&Kind], args: &Report, clears: bool) -> Result<(), CliError> {
+    if kinds.is_empty() && !clears {
+        return Err(CliError::Usage(format!(
+            "'{NONE}' makes no report: -C or -a has counters set to zero"
+        )));
+    }
+    if !args.clear.reason.is_empty() && !clears {
+        return Err(CliError::Usage(
+            "--reason is that of -C and -a, which have counters set to zero".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// The points of the call, with their texts.
@@ -237,6 +270,7 @@ impl Points {
         let counts = counted.as_ref().map(|counted| Arc::clone(&counted.counts));
         let mut options = Options {
             detail: Detail(args.detail),
+            extent: args.shown.extent(),
             quiet: args.quietfocus,
             expected: expected.clone(),
             counts: counts.or_else(|| snapshot.counts.clone()),
@@ -371,7 +405,7 @@ fn extra(needs: Needs) -> SnapshotExtra {
 }
 
 fn print(
-    reports: &[(&Kind, Box<dyn Made>)],
+    reports: &[(&str, Box<dyn Made>)],
     unix_time: u64,
     args: &Report,
     no_pager: bool,
@@ -418,21 +452,17 @@ fn print_tables(kinds: &[&Kind], request: &Request<'_>, all: &Args) -> Result<()
 }
 
 /// Whether it is the topology file, which only exists as XML.
-fn is_topology(reports: &[(&Kind, Box<dyn Made>)]) -> bool {
-    matches!(reports, [(kind, _)] if kind.name == "topology")
+fn is_topology(reports: &[(&str, Box<dyn Made>)]) -> bool {
+    matches!(reports, [(name, _)] if *name == "topology")
 }
 
 fn write_object(
-    reports: &[(&Kind, Box<dyn Made>)],
+    reports: &[(&str, Box<dyn Made>)],
     to: &mut dyn std::io::Write,
 ) -> std::io::Result<()> {
-    for (index, (kind, report)) in reports.iter().enumerate() {
-        write!(
-            to,
-            "{}\n\"{}\": ",
-            if index == 0 { "{" } else { "," },
-            kind.name
-        )?;
+    for (index, (name, report)) in reports.iter().enumerate() {
+        let start = if index == 0 { "{" } else { "," };
+        write!(to, "{start}\n\"{name}\": ")?;
         report.json(to)?;
     }
     write!(to, "\n}}")

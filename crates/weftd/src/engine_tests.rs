@@ -8,6 +8,7 @@ use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};
 
 use super::*;
+use crate::clears::clears;
 use crate::event_hub::InForce;
 use crate::health::Health;
 use crate::otlp::Tracer;
@@ -33,8 +34,14 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
     let (images, _images) = mpsc::channel(IMAGES_MAX);
     let settings = watch::Sender::new(QuerySettings::default());
     let (cables, _memories) = watch::channel(Arc::default());
-    let (_feeds, to_queries, lines) =
-        feeds(hub.clone(), settings.subscribe(), images, cables, None);
+    let (_feeds, to_queries, lines) = feeds(
+        hub.clone(),
+        settings.subscribe(),
+        images,
+        cables,
+        None,
+        clears().1,
+    );
     let saved = watch::channel(Saved::everything()).1;
     let series = PortSeries::new(Vec::new(), Arc::default());
     let metrics = Arc::new(Metrics::new(crate::metrics::Sources {

@@ -8,6 +8,7 @@ mod audit;
 mod baselines;
 mod black_box;
 mod changes;
+mod clears;
 mod config;
 mod control;
 mod counters;

@@ -22,6 +22,7 @@ use weft_transport::{Closed, ConnectionSender};
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
+use crate::clears::{ClearRequest, Waiting};
 use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
 use crate::event_hub::EventHub;
 use crate::event_log::log_refusal;
@@ -86,6 +87,8 @@ pub(crate) struct Feeds {
     pub(crate) cables: watch::Sender<Arc<CableMemories>>,
     /// Images on the disk; none where there is no place for them.
     pub(crate) kept_images: Option<KeptImages>,
+    /// Counters to be set to zero.
+    pub(crate) clears: mpsc::Receiver<ClearRequest>,
 }
 
 /// The two ends between the threads, and where connections to the fabric are given in.
@@ -95,6 +98,7 @@ pub(crate) fn feeds(
     images: mpsc::Sender<Arc<Image>>,
     cables: watch::Sender<Arc<CableMemories>>,
     kept_images: Option<KeptImages>,
+    clears: mpsc::Receiver<ClearRequest>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
@@ -116,6 +120,7 @@ pub(crate) fn feeds(
         images,
         cables,
         kept_images,
+        clears,
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
@@ -136,6 +141,8 @@ pub(crate) struct Queries {
     pm: Option<Pm>,
     /// None where no rule for links with errors is applied.
     meter: Option<ErrorMeter>,
+    /// Those who wait for counters to be set to zero.
+    clearing: Waiting,
     feeds: Feeds,
     start: Instant,
     is_master: bool,
@@ -212,6 +219,7 @@ impl Queries {
             congestion: Congestion::new(settings.congestion),
             pm: settings.pm.map(Pm::new),
             meter: settings.link_rules.map(ErrorMeter::new),
+            clearing: Waiting::default(),
             feeds,
             start: Instant::now(),
             is_master: false,
@@ -265,6 +273,7 @@ impl Queries {
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
                 Some(input) = told(&mut self.feeds.kept_images) => self.pm(input),
+                Some(request) = self.feeds.clears.recv() => self.clear(request),
                 _ = clock.tick() => self.tell_time(),
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
@@ -330,6 +339,14 @@ impl Queries {
         let now = self.now();
         if let Some(pm) = &mut self.pm {
             pm.handle(now, input);
+        }
+    }
+
+    /// Passes an order to the performance manager; where there is none, whoever asked sees that nobody will answer.
+    fn clear(&mut self, request: ClearRequest) {
+        if self.pm.is_some() {
+            let order = self.clearing.order(request);
+            self.pm(PmInput::Clear(order));
         }
     }
 
@@ -413,6 +430,7 @@ impl Queries {
                 if let Some(kept) = &self.feeds.kept_images {
                     kept.tell();
                 }
+                self.clearing.let_go();
                 if let Some(snapshot) = snapshot {
                     self.pm(PmInput::Published(snapshot));
                 }
@@ -499,6 +517,7 @@ impl Queries {
                     };
                     answer.into_iter().for_each(|input| pm.handle(now, input));
                 }
+                PmOutput::Cleared(outcome) => self.clearing.end(outcome),
                 PmOutput::Event(event) => tell_pm(&self.feeds.hub, event),
             }
         }

@@ -15,6 +15,7 @@ use crate::args::Args;
 use crate::audit::Audit;
 use crate::baselines::Baselines;
 use crate::black_box;
+use crate::clears::clears;
 use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
@@ -118,12 +119,14 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
     let (cables, memories) = watch::channel(Arc::default());
     let kept = image_place.map(|place| KeptImages::start(&mut parts, place, &stopping));
+    let (clears, to_clear) = clears();
     let (feeds, to_queries, lines) = query_thread::feeds(
         hub.clone(),
         query_settings.subscribe(),
         images,
         cables,
         kept.transpose()?,
+        to_clear,
     );
     let seen = store.as_ref().map(|store| SeenFile(store.seen()));
     let (checker, health) = Checker::new(Sources {
@@ -177,6 +180,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         control: control.clone(),
         port_metrics: port_metrics.clone(),
         port_counters: port_counters.clone(),
+        clears,
         cables: memories,
         counter_readers: CounterReaders::default(),
         query_settings: settings_in_force,

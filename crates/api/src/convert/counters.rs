@@ -102,14 +102,9 @@ impl WantedCounters {
         let Some(selection) = selection else {
             return Ok(Self::ALL);
         };
-        let paths = selection.counters.iter().flat_map(|mask| &mask.paths);
-        let counters = paths
-            .map(|path| counter_named(path))
-            .try_fold(0, |bits, counter| {
-                Ok::<u32, String>(bits | 1 << counter? as u32)
-            })?;
+        let counters = counters_named(selection.counters.as_ref())?.into_iter();
         Ok(Self {
-            counters: if counters == 0 { !0 } else { counters },
+            counters: counters.fold(0, |bits, counter| bits | 1 << counter as u32),
             lanes: selection.lanes,
             virtual_fabrics: selection.virtual_fabrics,
         })
@@ -140,6 +135,20 @@ impl WantedCounters {
         }
         rates
     }
+}
+
+/// The counters of a mask; all where it has none.
+///
+/// # Errors
+/// A name that is no counter's, with those that are.
+pub fn counters_named(mask: Option<&prost_types::FieldMask>) -> Result<Vec<Counter>, String> {
+    let paths = mask.into_iter().flat_map(|mask| &mask.paths);
+    let named = paths.map(|path| counter_named(path));
+    let named = named.collect::<Result<Vec<Counter>, String>>()?;
+    Ok(match named.is_empty() {
+        true => Counter::ALL.to_vec(),
+        false => named,
+    })
 }
 
 /// A counter by its name.
@@ -223,6 +232,7 @@ impl v1::PortCounters {
             wanted.rates(of_port(counted), image.span_ns)
         });
         let neighbor = port.neighbor.and_then(|place| end(image, place as usize));
+        let since_clear = totals.since_clear(place);
         let mut message = Self {
             port: end(image, place),
             neighbor,
@@ -240,6 +250,8 @@ impl v1::PortCounters {
             lanes: Vec::new(),
             lanes_since_time: known_s(total.lanes_since_unix_s),
             virtual_fabrics: Vec::new(),
+            cleared_time: since_clear.and_then(|since| known_s(since.unix_s)),
+            since_clear: since_clear.map(|since| wanted.counts(of_port(since.counters))),
         };
         if wanted.is_large() {
             let lanes = Lanes {

@@ -18,7 +18,9 @@ mod tree;
 mod virtual_fabric;
 
 pub use config::rule_name;
-pub use counters::{WantedCounters, count_of, counter_name, counter_named, has_errors, rate_of};
+pub use counters::{
+    WantedCounters, count_of, counter_name, counter_named, counters_named, has_errors, rate_of,
+};
 pub use plan::{drain_message, drain_of};
 pub use port::{disabled_port, port_action, port_action_done};
 

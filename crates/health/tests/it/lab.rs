@@ -161,7 +161,7 @@ impl Lab {
                         self.errors.note(self.now(), &image);
                         self.image = Some(image);
                     }
-                    PmOutput::Event(_) | PmOutput::Recall(_) => {}
+                    PmOutput::Event(_) | PmOutput::Recall(_) | PmOutput::Cleared(_) => {}
                 }
             }
             if !moved {

@@ -1,5 +1,6 @@
 //! The end of a sweep: its image, the running totals, and messages for the administrator.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_fabric::Tick;
@@ -7,7 +8,7 @@ use weft_wire::pm::{Counter, VlCounter};
 
 use super::Pm;
 use super::categories::{Scene, Weights};
-use super::counters::{Counters, LaneCounters, add, add_lane};
+use super::counters::{Counters, LaneCounters, add, add_lane, clear, clear_lane};
 use super::image::{Image, Reading, Totals};
 use super::io::{PmEvent, PmOutput, PortName};
 use super::pa::run_of;
@@ -68,6 +69,18 @@ impl Running {
             }
         }
     }
+
+    /// Sets to zero what somebody had set to zero at devices.
+    fn begin(&mut self, image: &Image) {
+        let lanes = image.roster.lanes.len();
+        for (place, select) in &image.begun {
+            let place = *place as usize;
+            clear(&mut self.counters[place], *select);
+            for lane in &mut self.lanes[place * lanes..(place + 1) * lanes] {
+                clear_lane(lane, *select);
+            }
+        }
+    }
 }
 
 impl Pm {
@@ -81,8 +94,10 @@ impl Pm {
         if self.history.latest().is_none() {
             self.run = run_of(self.unix_time(started));
         }
-        let mut report = sweep.report;
-        let image = self.image_of(now, sweep);
+        let (mut report, mut sweep) = (sweep.report, sweep);
+        let orders = std::mem::take(&mut sweep.orders);
+        let begun = orders.done(&sweep.sample.cleared);
+        let image = self.image_of(now, sweep, begun);
         report.number = image.number;
         report.elapsed_ns = now.0.saturating_sub(started.0);
         report.failed_nodes = image.totals.failed_nodes;
@@ -92,12 +107,15 @@ impl Pm {
             .filter(|reading| matches!(reading, Reading::Done | Reading::ClearFailed))
             .count() as u32;
         self.running.add(&image);
+        self.running.begin(&image);
         let image = Arc::new(image);
         self.tell_cleared(&image);
         self.tell_exceeded(&image);
         self.history.push(Arc::clone(&image));
-        self.due = Some((started + self.settings.interval).max(now));
-        self.outputs.push_back(PmOutput::Image(image));
+        let next = (started + self.settings.interval).max(now);
+        self.due = Some(if self.orders.is_empty() { next } else { now });
+        self.outputs.push_back(PmOutput::Image(Arc::clone(&image)));
+        self.tell_orders(&orders, &image);
         let ended = PmEvent::SweepEnded(report);
         self.outputs.push_back(PmOutput::Event(ended));
     }
@@ -111,7 +129,7 @@ impl Pm {
             })
     }
 
-    fn image_of(&mut self, now: Tick, sweep: Sweep) -> Image {
+    fn image_of(&mut self, now: Tick, sweep: Sweep, begun: BTreeMap<u32, u32>) -> Image {
         let elapsed = now.since(sweep.started);
         let interval = self.settings.interval.max(elapsed).as_secs();
         let latest = self.history.latest();
@@ -133,6 +151,7 @@ impl Pm {
             sums: None,
             readings: sweep.readings,
             error_info: sweep.error_info,
+            begun,
             weights: Weights::of(&self.settings),
         };
         for place in 0..image.unexpected.len() {

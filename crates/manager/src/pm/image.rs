@@ -199,6 +199,8 @@ pub struct Image {
     /// Ports whose counters another client cleared.
     pub(crate) unexpected: Vec<bool>,
     pub(crate) error_info: BTreeMap<u32, PortErrorInfo>,
+    /// Counters that somebody had set to zero right after the reading, by place, as a `CounterSelectMask_t`.
+    pub(crate) begun: BTreeMap<u32, u32>,
     pub(crate) weights: Weights,
 }
 

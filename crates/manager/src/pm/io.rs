@@ -6,6 +6,7 @@ use weft_fabric::{Guid, PortNum, Snapshot};
 use weft_wire::packet::Packet;
 use weft_wire::pm::PortErrorInfo;
 
+use super::clearing::{ClearOrder, ClearOutcome};
 use super::image::{Image, ImageName};
 use super::kept::Kept;
 
@@ -39,6 +40,8 @@ pub enum PmInput {
         /// None where it cannot be read.
         image: Option<Arc<Image>>,
     },
+    /// Somebody wants counters set to zero; [`PmOutput::Cleared`] tells when that is done.
+    Clear(ClearOrder),
 }
 
 /// Outputs of the performance manager.
@@ -51,6 +54,8 @@ pub enum PmOutput {
     /// A client asks about an image that is on the disk: read it, without keeping the manager waiting, and answer with
     /// [`PmInput::Recalled`].
     Recall(ImageName),
+    /// What came of [`PmInput::Clear`], after the image.
+    Cleared(ClearOutcome),
     /// Something happened that people want to know.
     Event(PmEvent),
 }

@@ -19,7 +19,7 @@ pub(super) enum Stage {
     Read,
     /// Error counters of ports whose sum has changed.
     Errors,
-    /// Counters near their end are set to zero.
+    /// Counters near their end, and those that somebody wants at zero, are set to zero.
     Clear,
     /// Details of the last errors, of ports that had some.
     Info,

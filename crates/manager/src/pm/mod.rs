@@ -6,6 +6,7 @@
 //! | `sweep`, `job`, `answers`, `finish` | a sweep: its requests, handling of answers, and results |
 //! | `ask` | requests to agents |
 //! | `roster`, `known` | ports, their groups and virtual fabrics; data kept about agents |
+//! | `clearing` | counters that somebody wants set to zero |
 //! | `counters` | changes between two readings |
 //! | `image`, `history` | results of a sweep; recent sweeps and those that clients hold |
 //! | `composite`, `kept` | several images put together, as bytes too; those that are on the disk |
@@ -16,6 +17,7 @@
 mod answers;
 mod ask;
 mod categories;
+mod clearing;
 mod composite;
 mod counters;
 mod finish;
@@ -41,6 +43,7 @@ use weft_wire::packet::Packet;
 
 use crate::ask::Agents;
 use crate::gsi::{Limits, Server};
+pub use clearing::{CLEAR_ORDERS_MAX, ClearOrder, ClearOutcome, clear_selection};
 pub use composite::{Composite, Malformed};
 use counters::ClearLimits;
 pub(crate) use counters::step;
@@ -74,6 +77,8 @@ pub struct Pm {
     peers: Vec<Peer>,
     agents: Agents<Tag>,
     sweep: Option<Sweep>,
+    /// Counters to be set to zero by the next sweep.
+    orders: Vec<ClearOrder>,
     sweeps_begun: u64,
     /// When the next sweep begins.
     due: Option<Tick>,
@@ -99,6 +104,7 @@ impl Pm {
             peers: Vec::new(),
             agents: Agents::new(settings.requests.budget(), 1),
             sweep: None,
+            orders: Vec::new(),
             sweeps_begun: 0,
             due: None,
             history: History::new(
@@ -126,6 +132,7 @@ impl Pm {
             PmInput::Kept(images) => self.history.kept(images),
             PmInput::Removed(images) => self.history.removed(&images),
             PmInput::Recalled { name, image } => self.recalled(now, name, image),
+            PmInput::Clear(order) => self.order(now, order),
         }
         self.expire(now);
         self.server.expire(now);
@@ -185,6 +192,7 @@ impl Pm {
 
     /// Stops reading.
     fn stand_by(&mut self) {
+        self.fail_orders();
         self.snapshot = None;
         self.sweep = None;
         self.due = None;

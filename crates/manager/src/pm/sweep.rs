@@ -8,6 +8,7 @@ use weft_wire::pm::{Counter, PortErrorInfo};
 
 use super::Pm;
 use super::ask::{Ask, Common, Units};
+use super::clearing::Orders;
 use super::image::{Before, Reading, Sample};
 use super::io::{PmEvent, PmOutput, PmReport};
 use super::job::{Job, Stage};
@@ -46,6 +47,8 @@ pub(super) struct Sweep {
     pub(super) before: Option<Before>,
     pub(super) readings: Vec<Reading>,
     pub(super) error_info: BTreeMap<u32, PortErrorInfo>,
+    /// Counters that somebody wants set to zero.
+    pub(super) orders: Orders,
     pub(super) jobs: Vec<Job>,
     /// Agents that have not begun; those that were silent last.
     waiting: VecDeque<u32>,
@@ -112,10 +115,12 @@ impl Pm {
         self.due = None;
         self.refresh_roster();
         let Some(own) = self.own_lid() else {
+            self.fail_orders();
             return;
         };
         self.sweeps_begun += 1;
         let roster = Arc::clone(&self.roster);
+        let orders = self.take_orders(&roster);
         self.agents.sit_at(own, self.settings.sl);
         let common = Common {
             lanes: roster.lane_mask(),
@@ -140,6 +145,7 @@ impl Pm {
             before,
             readings: vec![Reading::Skipped; roster.ports.len()],
             error_info: BTreeMap::new(),
+            orders,
             ready: VecDeque::new(),
             begun: 0,
             left: waiting.len(),
@@ -311,11 +317,13 @@ impl Pm {
             Stage::Errors => job.ask_errors(lanes),
             Stage::Clear => {
                 let (sample, limits) = (&sweep.sample, &self.limits);
-                let readings = &sweep.readings;
+                let (readings, orders) = (&sweep.readings, &sweep.orders);
                 let read = active.filter(|(place, _)| readings[*place] == Reading::Done);
-                let over = read
-                    .map(|(place, port)| (port.number, limits.exceeded(&sample.counters[place])));
-                job.ask_clear(over.filter(|(_, select)| *select != 0));
+                let select = read.map(|(place, port)| {
+                    let over = limits.exceeded(&sample.counters[place]);
+                    (port.number, over | orders.wanted(place))
+                });
+                job.ask_clear(select.filter(|(_, select)| *select != 0));
             }
             Stage::Info if error_info => job.ask_info(),
             Stage::Forget => job.ask_forget(),

@@ -4,7 +4,10 @@
 //! node GUID u64, port u8, then numbers of variable length, seven bits a byte, low ones first, the highest bit set where
 //! one more follows: seconds since 1970 of the first reading, counters that were set to zero after the last one, number
 //! of bridges, time of the last, then twice (last reading, what the device no longer has) the counters that are not 0 as
-//! bits, the first one lowest, and each of them; at the end the CRC32C of everything before it, u32. Lanes are left out.
+//! bits, the first one lowest, and each of them. In version 2 follow, as many of them first as a u32, the ports whose
+//! counters somebody had set to zero: GUID, port, seconds since 1970 and the totals then. At the end the CRC32C of
+//! everything before it, u32. Lanes are left out. Version 1 is written while nobody had anything set to zero, so that an
+//! earlier weftd reads it.
 
 use std::sync::Arc;
 
@@ -13,12 +16,15 @@ use weft_fabric::{Guid, PortNum};
 use weft_wire::pm::Counter;
 
 use super::absent::Absent;
+use super::begun::Begun;
 use super::bridge::Lost;
 use super::{Key, PortTotals, key};
 use crate::pm::Counters;
 
 const MAGIC: &[u8; 8] = b"WEFTCNTS";
-const VERSION: u32 = 1;
+/// Without, and with what ports had counted when their counters were set to zero.
+const PLAIN: u32 = 1;
+const VERSION: u32 = 2;
 const CHECKSUM: usize = 4;
 /// Usual bytes of a port.
 const PORT: usize = 48;
@@ -30,7 +36,7 @@ pub enum KeptError {
     #[error("they are no totals of weftd's: they do not begin with WEFTCNTS")]
     Foreign,
     /// Of another version.
-    #[error("they have format version {found}, this program reads version {VERSION}")]
+    #[error("they have format version {found}, this program reads version {PLAIN} and {VERSION}")]
     Version {
         /// Theirs.
         found: u32,
@@ -53,7 +59,9 @@ impl PortTotals {
         let none = Lost::default();
         let mut out = Vec::with_capacity(image.roster.ports.len() * PORT);
         out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&VERSION.to_be_bytes());
+        let is_plain = self.begun.is_empty();
+        let version = if is_plain { PLAIN } else { VERSION };
+        out.extend_from_slice(&version.to_be_bytes());
         out.extend_from_slice(&image.unix_time.to_be_bytes());
         let count_at = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -85,6 +93,9 @@ impl PortTotals {
             put(key, &one.counters, one.cleared, one.since_unix_s);
         }
         out[count_at..count_at + 4].copy_from_slice(&count.to_be_bytes());
+        if !is_plain {
+            self.put_begun(&mut out);
+        }
         let checksum = crc32c::crc32c(&out);
         out.extend_from_slice(&checksum.to_be_bytes());
         Some(out)
@@ -106,7 +117,7 @@ impl PortTotals {
             at: MAGIC.len(),
         };
         let found = from.fixed(4)? as u32;
-        if found != VERSION {
+        if ![PLAIN, VERSION].contains(&found) {
             return Err(KeptError::Version { found });
         }
         if crc32c::crc32c(content) != u32::from_be_bytes(*stored) {
@@ -123,9 +134,26 @@ impl PortTotals {
                 lost.insert(key, gone);
             }
         }
+        if found == VERSION {
+            let begun = Arc::make_mut(&mut totals.begun);
+            for _ in 0..from.fixed(4)? {
+                let (key, one) = from.begun()?;
+                begun.insert(key, one);
+            }
+        }
         match from.at == content.len() {
             true => Ok(totals),
             false => Err(from.wrong()),
+        }
+    }
+
+    fn put_begun(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.begun.len() as u32).to_be_bytes());
+        for (key, begun) in self.begun.iter() {
+            out.extend_from_slice(&key.0.0.to_be_bytes());
+            out.push(key.1.0);
+            put_number(out, begun.unix_s);
+            put_counters(out, &begun.counters);
         }
     }
 }
@@ -202,8 +230,18 @@ impl Reader<'_> {
         Ok(counters)
     }
 
+    fn key(&mut self) -> Result<Key, KeptError> {
+        Ok((Guid(self.fixed(8)?), PortNum(self.byte()?)))
+    }
+
+    fn begun(&mut self) -> Result<(Key, Begun), KeptError> {
+        let (key, unix_s) = (self.key()?, self.number()?);
+        let counters = self.counters()?;
+        Ok((key, Begun { counters, unix_s }))
+    }
+
     fn port(&mut self, written: u64) -> Result<(Key, Absent, Lost), KeptError> {
-        let key = (Guid(self.fixed(8)?), PortNum(self.byte()?));
+        let key = self.key()?;
         let (since_unix_s, cleared) = (self.number()?, self.narrow()?);
         let (bridges, bridged_unix_s) = (self.narrow()?, self.number()?);
         let absent = Absent {

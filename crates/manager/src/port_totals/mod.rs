@@ -5,6 +5,7 @@
 //! | `bridge` | from two readings of a port to what its device no longer has |
 //! | `places` | where the ports of an image were in the one before |
 //! | `absent` | ports that are not in the fabric now, remembered for their return |
+//! | `begun` | what ports had counted when somebody last wanted counters to begin at zero |
 //! | `kept` | totals as bytes, so that they outlast the daemon |
 //!
 //! A total begins at the value that the device had at the first reading, and goes up with it. Where a later reading is
@@ -13,6 +14,7 @@
 //! the difference alone is counted: a total may be too small for that, never too large.
 
 mod absent;
+mod begun;
 mod bridge;
 mod kept;
 mod places;
@@ -24,6 +26,8 @@ use weft_fabric::{Guid, PortNum, Vl};
 
 use crate::pm::{Counters, Image, LaneCounters, Roster};
 use absent::Absent;
+use begun::Begun;
+pub use begun::SinceClear;
 use bridge::{Lost, bridge};
 pub use kept::KeptError;
 use places::Places;
@@ -43,6 +47,8 @@ pub struct PortTotals {
     /// What devices no longer have, of ports of which something is lost.
     lost: Arc<BTreeMap<Key, Lost>>,
     absent: Arc<BTreeMap<Key, Absent>>,
+    /// Of ports with counters that somebody had set to zero.
+    begun: Arc<BTreeMap<Key, Begun>>,
     /// When lanes were read first; seconds since 1970.
     lanes_since: u64,
 }
@@ -89,6 +95,13 @@ impl PortTotals {
         Some(total)
     }
 
+    /// What a port has counted since somebody had its counters set to zero, none if nobody ever had.
+    pub fn since_clear(&self, place: usize) -> Option<SinceClear> {
+        let image = self.image.as_ref()?;
+        let begun = self.begun.get(&key(&image.roster, place)?)?;
+        Some(begun.since(&self.port(place)?.counters))
+    }
+
     /// Totals of a port's lanes, in order; empty if it has never been read.
     pub fn lanes(&self, place: usize) -> Vec<(Vl, LaneCounters)> {
         let Some(image) = self
@@ -121,6 +134,7 @@ impl PortTotals {
         let since: Vec<u64> = since.collect();
         self.remember(&places, image.unix_time);
         self.since = since.into();
+        self.begin(&image);
     }
 
     /// Adds what the device of a port no longer has; returns when the port was read first.
@@ -145,6 +159,18 @@ impl PortTotals {
         since
     }
 
+    /// Notes what ports had counted whose counters begin at zero after this image.
+    fn begin(&mut self, image: &Image) {
+        for (place, select) in &image.begun {
+            let place = *place as usize;
+            let Some((total, key)) = self.port(place).zip(key(&image.roster, place)) else {
+                continue;
+            };
+            let begun = Arc::make_mut(&mut self.begun).entry(key).or_default();
+            begun.set(&total.counters, *select, image.unix_time);
+        }
+    }
+
     /// Keeps the last readings of ports that have gone.
     fn remember(&mut self, places: &Places<'_>, unix_time: u64) {
         let left = places.left();
@@ -164,6 +190,7 @@ impl PortTotals {
         for (_, key) in by_age.into_iter().take(surplus) {
             absent.remove(&key);
             Arc::make_mut(&mut self.lost).remove(&key);
+            Arc::make_mut(&mut self.begun).remove(&key);
         }
     }
 }

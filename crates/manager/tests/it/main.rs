@@ -30,6 +30,7 @@ mod partitions;
 mod pause;
 mod planning;
 mod pm;
+mod pm_clearing;
 mod pm_images;
 mod pm_kept;
 mod pm_queries;

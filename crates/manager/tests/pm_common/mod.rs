@@ -10,7 +10,7 @@ use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
 use weft_emulator::{Emulator, Options};
 use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_manager::Settings;
-use weft_manager::pm::{Image, Pm, PmEvent, PmInput, PmOutput, PmReport, PmSettings};
+use weft_manager::pm::{ClearOutcome, Image, Pm, PmEvent, PmInput, PmOutput, PmReport, PmSettings};
 use weft_wire::packet::Packet;
 
 use crate::common::{World, latency};
@@ -26,6 +26,7 @@ pub(crate) struct Watched {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) events: Vec<PmEvent>,
     pub(crate) images: Vec<Arc<Image>>,
+    pub(crate) cleared: Vec<ClearOutcome>,
     pub(crate) sent: Vec<Packet>,
     /// The largest number of requests in flight at once.
     pub(crate) outstanding_max: usize,
@@ -55,6 +56,7 @@ impl Watched {
             now: world.now,
             events: Vec::new(),
             images: Vec::new(),
+            cleared: Vec::new(),
             sent: Vec::new(),
             outstanding_max: 0,
             outstanding: 0,
@@ -113,6 +115,7 @@ impl Watched {
             }
             PmOutput::Image(image) => self.images.push(image),
             PmOutput::Recall(name) => panic!("{name:?} is to be read again"),
+            PmOutput::Cleared(outcome) => self.cleared.push(outcome),
             PmOutput::Event(event) => self.events.push(event),
         }
     }

@@ -10,10 +10,11 @@ use weft_fabric::{CountsByPort, PortCounts, PortRef, Snapshot, links_upward};
 use weft_wire::pm::Counter;
 
 use crate::RULE;
+use crate::extent::{Extent, SKIPPED};
 use crate::focus::{Detail, Head, Options};
 use crate::links::{Layout, LinkEntry, write_header};
 use crate::xml::{Xml, XmlWriter};
-pub(crate) use thresholds::FLITS_PER_MB;
+pub(crate) use thresholds::{FLITS_PER_MB, counter_names};
 use thresholds::{ITEMS, Item, Threshold};
 pub use thresholds::{ThresholdError, Thresholds};
 
@@ -33,6 +34,8 @@ pub struct ErrorsReport {
     pub links: Vec<ErrorLink>,
     #[serde(skip)]
     has_cables: bool,
+    #[serde(skip)]
+    extent: Extent,
     #[serde(skip)]
     detail: Detail,
 }
@@ -109,6 +112,7 @@ pub fn errors(snapshot: &Snapshot, options: &Options, counted: &Counted) -> Erro
         total_links,
         links: links.collect(),
         has_cables: options.has_cables(),
+        extent: options.extent,
         detail: options.detail,
     }
 }
@@ -241,6 +245,9 @@ impl Xml for Excess {
 impl Xml for ErrorsReport {
     fn xml(&self, to: &mut XmlWriter) {
         to.within_remarked("LinkErrors", self.head.title, |to| {
+            if !self.extent.has_passing() {
+                return to.line(format_args!("<!-- {SKIPPED} -->"));
+            }
             self.head.write_xml(to);
             if self.limited {
                 to.remark_at_margin("Check limited, will not check neighbor ports");
@@ -276,6 +283,9 @@ fn is_data(counter: &str) -> bool {
 
 impl fmt::Display for ErrorsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.extent.has_passing() {
+            return writeln!(f, "{}\n{SKIPPED}\n{RULE}", self.head.title);
+        }
         write!(f, "{}", self.head)?;
         if self.limited {
             writeln!(f, "Check limited, will not check neighbor ports")?;

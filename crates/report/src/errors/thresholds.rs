@@ -79,6 +79,14 @@ pub(super) const ITEMS: [(Item, &str); 29] = [
 ];
 
 impl Item {
+    /// The counter that it is.
+    fn counter(self) -> Option<Counter> {
+        match self {
+            Self::Counter(counter) => Some(counter),
+            Self::Quality | Self::LanesDown => None,
+        }
+    }
+
     /// Whether it is data, whose threshold is in MB.
     pub(super) fn is_data(self) -> bool {
         matches!(self, Self::Counter(Counter::XmitData | Counter::RcvData))
@@ -93,6 +101,15 @@ impl Item {
             Self::Counter(counter) => counter.most().min(u64::MAX - 1),
         }
     }
+}
+
+/// Names of counters, in the order in which thresholds are listed.
+pub(crate) fn counter_names(counters: &[Counter]) -> Vec<&'static str> {
+    let named = ITEMS.iter().filter(|(item, _)| {
+        let counter = item.counter();
+        counter.is_some_and(|counter| counters.contains(&counter))
+    });
+    named.map(|(_, name)| *name).collect()
 }
 
 /// A line of a file of thresholds that cannot be meant.
@@ -188,6 +205,12 @@ impl Thresholds {
         self.values[place] =
             number.ok_or_else(|| format!("{name} is '{value}', allowed: 0 to {most}"))?;
         Ok(())
+    }
+
+    /// Counters with a threshold, in order.
+    pub fn counters(&self) -> Vec<Counter> {
+        let set = self.set_ones();
+        set.filter_map(|(item, _)| item.counter()).collect()
     }
 
     /// Those that are set, in order.

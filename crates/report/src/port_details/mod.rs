@@ -6,7 +6,7 @@ mod xml;
 
 use weft_fabric::Lid;
 
-pub(crate) use text::lines;
+pub(crate) use text::{is_outdented, lines};
 pub(crate) use xml::write_xml;
 
 /// VLs of a port.

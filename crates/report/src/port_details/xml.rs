@@ -11,23 +11,27 @@ use super::words::{
     neighbor_type, port_type, protection, replay_buffer, replay_wire, time, truth,
 };
 use super::{FLIT, HOQ_LIFE_MAX, VLS};
+use crate::extent::Extent;
 use crate::slow::{write_speed, write_width};
 use crate::xml::XmlWriter;
 
 /// Writes the elements of a port.
-pub(crate) fn write_xml(to: &mut XmlWriter, info: &PortInfo) {
-    identity_xml(to, info);
-    mtus_xml(to, info);
-    widths_xml(to, info);
-    queues_xml(to, info);
-    capabilities_xml(to, info);
-    limits_xml(to, info);
+pub(crate) fn write_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
+    identity_xml(to, info, extent);
+    mtus_xml(to, info, extent);
+    widths_xml(to, info, extent);
+    queues_xml(to, info, extent);
+    capabilities_xml(to, info, extent);
+    limits_xml(to, info, extent);
 }
 
-fn identity_xml(to: &mut XmlWriter, info: &PortInfo) {
+fn identity_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
     to.value("LocalPort", info.local_port_num);
-    to.coded("PortState", &info.port_state.to_string(), info.port_state.0);
-    if info.port_state == PortState::INIT {
+    let has_settings = extent.has_settings();
+    if has_settings {
+        to.coded("PortState", &info.port_state.to_string(), info.port_state.0);
+    }
+    if has_settings && info.port_state == PortState::INIT {
         let reason = info.link_init_reason;
         to.coded("InitReason", init_reason(reason), reason.0);
     }
@@ -36,16 +40,27 @@ fn identity_xml(to: &mut XmlWriter, info: &PortInfo) {
         port_type(info),
         format_args!("{:#x}", info.port_type.0),
     );
+    if has_settings {
+        settings_xml(to, info, extent);
+    }
+}
+
+fn settings_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
+    let has_passing = extent.has_passing();
     to.coded("PhysState", &info.phys_state.to_string(), info.phys_state.0);
     to.text(
         "IsSMConfigurationStarted",
         truth(info.is_sm_configuration_started),
     );
     to.text("NeighborNormal", truth(info.neighbor_normal));
-    to.value("LID", info.lid);
+    if has_passing {
+        to.value("LID", info.lid);
+    }
     to.value("LMC", info.lmc.0);
     to.value("SubnetPrefix", format_args!("{:#018x}", info.subnet_prefix));
-    to.value("SMLID", info.master_sm_lid);
+    if has_passing {
+        to.value("SMLID", info.master_sm_lid);
+    }
     to.value("SMSL", info.master_sm_sl.0);
     to.coded(
         "RespTimeout",
@@ -73,56 +88,63 @@ fn per_vl(to: &mut XmlWriter, tag: &str, value: impl Fn(u8) -> String) {
     });
 }
 
-fn mtus_xml(to: &mut XmlWriter, info: &PortInfo) {
+fn mtus_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
     to.value("MTUSupported", info.mtu_cap.bytes());
+    if !extent.has_settings() {
+        return;
+    }
     let mtu = |vl| info.neighbor_mtu.get(Vl(vl)).bytes().to_string();
     per_vl(to, "ActiveMTU", mtu);
     let stall = |vl: u8| info.xmit_q[usize::from(vl)].vl_stall_count.to_string();
     per_vl(to, "VLStall", stall);
 }
 
-fn widths_xml(to: &mut XmlWriter, info: &PortInfo) {
-    write_width(to, "LinkWidthActive", info.link_width_active);
-    write_width(to, "LinkWidthSupported", info.link_width_supported);
-    write_width(to, "LinkWidthEnabled", info.link_width_enabled);
-    write_width(
-        to,
-        "LinkWidthDnGradeTxActive",
-        info.link_width_downgrade_tx_active,
-    );
-    write_width(
-        to,
-        "LinkWidthDnGradeRxActive",
-        info.link_width_downgrade_rx_active,
-    );
-    write_width(
-        to,
-        "LinkWidthDnGradeSupported",
-        info.link_width_downgrade_supported,
-    );
-    write_width(
-        to,
-        "LinkWidthDnGradeEnabled",
-        info.link_width_downgrade_enabled,
-    );
-    write_speed(to, "LinkSpeedActive", info.link_speed_active);
-    write_speed(to, "LinkSpeedSupported", info.link_speed_supported);
-    write_speed(to, "LinkSpeedEnabled", info.link_speed_enabled);
-    to.text("PortLinkModeActive", link_mode(info.port_link_mode_active));
-    to.text(
-        "PortLinkModeSupported",
-        link_mode(info.port_link_mode_supported),
-    );
-    to.text(
-        "PortLinkModeEnabled",
-        link_mode(info.port_link_mode_enabled),
-    );
+fn widths_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
+    // Of the hardware is what it supports.
+    let is_shown = |which: &&str| extent.has_settings() || which.ends_with("Supported");
+    for (which, value) in [
+        ("Active", info.link_width_active),
+        ("Supported", info.link_width_supported),
+        ("Enabled", info.link_width_enabled),
+        ("DnGradeTxActive", info.link_width_downgrade_tx_active),
+        ("DnGradeRxActive", info.link_width_downgrade_rx_active),
+        ("DnGradeSupported", info.link_width_downgrade_supported),
+        ("DnGradeEnabled", info.link_width_downgrade_enabled),
+    ]
+    .iter()
+    .filter(|(which, _)| is_shown(which))
+    {
+        write_width(to, &format!("LinkWidth{which}"), *value);
+    }
+    for (which, value) in [
+        ("Active", info.link_speed_active),
+        ("Supported", info.link_speed_supported),
+        ("Enabled", info.link_speed_enabled),
+    ]
+    .iter()
+    .filter(|(which, _)| is_shown(which))
+    {
+        write_speed(to, &format!("LinkSpeed{which}"), *value);
+    }
+    for (which, mode) in [
+        ("Active", info.port_link_mode_active),
+        ("Supported", info.port_link_mode_supported),
+        ("Enabled", info.port_link_mode_enabled),
+    ]
+    .iter()
+    .filter(|(which, _)| is_shown(which))
+    {
+        to.text(&format!("PortLinkMode{which}"), link_mode(*mode));
+    }
     for (which, modes) in [
         ("Active", info.port_ltp_crc_mode_active),
         ("Supported", info.port_ltp_crc_mode_supported),
         ("Enabled", info.port_ltp_crc_mode_enabled),
-    ] {
-        to.coded(&format!("PortLTPCRCMode{which}"), &crc_modes(modes), modes);
+    ]
+    .iter()
+    .filter(|(which, _)| is_shown(which))
+    {
+        to.coded(&format!("PortLTPCRCMode{which}"), &crc_modes(*modes), modes);
     }
     to.value("SM_TrapQP", info.sm_trap_qp);
     to.value("SA_QP", info.sa_qp);
@@ -130,28 +152,32 @@ fn widths_xml(to: &mut XmlWriter, info: &PortInfo) {
     to.value("IPV4", Ipv4Addr::from(info.ip_addr_ipv4));
 }
 
-fn queues_xml(to: &mut XmlWriter, info: &PortInfo) {
-    for (tag, vls) in [
-        ("VLsActive", info.operational_vl),
-        ("VLsSupported", info.vl_cap),
-    ] {
-        to.coded(tag, &format!("{vls}+1"), vls);
+fn queues_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
+    let has_settings = extent.has_settings();
+    let vls = |to: &mut XmlWriter, tag: &str, vls: u8| to.coded(tag, &format!("{vls}+1"), vls);
+    if has_settings {
+        vls(to, "VLsActive", info.operational_vl);
     }
-    let life = |vl: u8| info.xmit_q[usize::from(vl)].hoq_life;
-    per_vl(to, "HOQLife", |vl| match life(vl) {
-        life if life > HOQ_LIFE_MAX => "Infinite".to_owned(),
-        life => time(life),
-    });
-    per_vl(to, "HOQLife_Int", |vl| life(vl).to_string());
+    vls(to, "VLsSupported", info.vl_cap);
+    if has_settings {
+        let life = |vl: u8| info.xmit_q[usize::from(vl)].hoq_life;
+        per_vl(to, "HOQLife", |vl| match life(vl) {
+            life if life > HOQ_LIFE_MAX => "Infinite".to_owned(),
+            life => time(life),
+        });
+        per_vl(to, "HOQLife_Int", |vl| life(vl).to_string());
+    }
     if has_arbitration(info) {
         to.value("VLArbHighCap", info.vl_arbitration_high_cap);
         to.value("VLArbLowCap", info.vl_arbitration_low_cap);
+    }
+    if has_arbitration(info) && has_settings {
         to.value("VLArbHighLimit", info.vl_high_limit);
         to.value("VLArbPreemptLimit", info.vl_preempting_limit);
     }
 }
 
-fn capabilities_xml(to: &mut XmlWriter, info: &PortInfo) {
+fn capabilities_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
     let yes = |yes: bool| if yes { "Yes" } else { "No" };
     let mask = format!("{:#010x}", info.flow_control_mask);
     to.value("VLFlowControlDisabledMask", mask);
@@ -171,40 +197,56 @@ fn capabilities_xml(to: &mut XmlWriter, info: &PortInfo) {
         format_args!("{:#06x}", info.capability_mask3.bits()),
     );
     to.text("Capability3", &capability3(info));
-    to.value("ViolationsM_Key", info.violations_m_key);
-    to.value("ViolationsP_Key", info.violations_p_key);
-    to.value("ViolationsQ_Key", info.violations_q_key);
-    to.value("DiagCode", format_args!("{:#06x}", diag_code(info)));
+    if extent.has_passing() {
+        to.value("ViolationsM_Key", info.violations_m_key);
+        to.value("ViolationsP_Key", info.violations_p_key);
+        to.value("ViolationsQ_Key", info.violations_q_key);
+    }
+    if extent.has_settings() {
+        to.value("DiagCode", format_args!("{:#06x}", diag_code(info)));
+    }
     to.value(
         "OverallBufferSpace",
         format_args!("{:#06x}", info.overall_buffer_space),
     );
-    to.value(
-        "LinkDownReason",
-        format_args!("{:#04x}", info.link_down_reason.0),
-    );
-    let reason = info.neighbor_link_down_reason.0;
-    to.value("NeighborLinkDownReason", format_args!("{reason:#04x}"));
+    if extent.has_passing() {
+        let reasons = [info.link_down_reason, info.neighbor_link_down_reason];
+        let [own, other] = reasons.map(|reason| reason.0);
+        to.value("LinkDownReason", format_args!("{own:#04x}"));
+        to.value("NeighborLinkDownReason", format_args!("{other:#04x}"));
+    }
 }
 
-fn limits_xml(to: &mut XmlWriter, info: &PortInfo) {
+fn limits_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
+    let has_settings = extent.has_settings();
     let on = |on: bool| if on { "On" } else { "Off" };
-    to.text("ActiveOptimize", on(info.is_active_optimize_enabled));
-    to.text("PassThrough", on(info.is_pass_through_enabled));
-    to.text("VLMarker", on(info.is_vl_marker_enabled));
+    if has_settings {
+        to.text("ActiveOptimize", on(info.is_active_optimize_enabled));
+        to.text("PassThrough", on(info.is_pass_through_enabled));
+        to.text("VLMarker", on(info.is_vl_marker_enabled));
+    }
     to.value(
         "FlitCtrlInterleaveDistanceMax",
         info.interleave_distance_supported,
     );
-    to.value(
-        "MaxNestLevelRxSupported",
-        info.interleave_max_nest_level_rx_supported,
-    );
-    to.value(
-        "FlitControlInterleaveDistance",
-        info.interleave_distance_enabled,
-    );
+    if has_settings {
+        to.value(
+            "MaxNestLevelRxSupported",
+            info.interleave_max_nest_level_rx_supported,
+        );
+        to.value(
+            "FlitControlInterleaveDistance",
+            info.interleave_distance_enabled,
+        );
+    }
     to.value("SmallPktLimitMax", info.preemption_max_small_pkt_limit);
+    if has_settings {
+        preemption_xml(to, info);
+    }
+    buffers_xml(to, info, extent);
+}
+
+fn preemption_xml(to: &mut XmlWriter, info: &PortInfo) {
     to.value("SmallPktLimit", info.preemption_small_pkt_limit);
     to.value("PreemptionLimit", info.preemption_limit);
     to.value("MinInitial", info.preemption_min_initial);
@@ -218,6 +260,9 @@ fn limits_xml(to: &mut XmlWriter, info: &PortInfo) {
     }
     let actions = info.port_error_action.bits();
     to.value("PortErrorAction", format_args!("{actions:#010x}"));
+}
+
+fn buffers_xml(to: &mut XmlWriter, info: &PortInfo, extent: Extent) {
     to.value("VL15Init", format_args!("{:#06x}", info.vl15_init));
     to.value("CreditAck", format_args!("{:#04x}", info.credit_ack));
     to.value("BufferAlloc", format_args!("{:#04x}", info.buffer_alloc));
@@ -225,24 +270,30 @@ fn limits_xml(to: &mut XmlWriter, info: &PortInfo) {
         "ReplayDepthBuffer",
         format_args!("{:#06x}", replay_buffer(info)),
     );
-    to.value(
-        "ReplayDepthWire",
-        format_args!("{:#06x}", replay_wire(info)),
-    );
+    if extent.has_passing() {
+        to.value(
+            "ReplayDepthWire",
+            format_args!("{:#06x}", replay_wire(info)),
+        );
+    }
+    if !extent.has_settings() {
+        return;
+    }
     to.value(
         "VL15CreditRate",
         format_args!("{:#04x}", info.vl15_credit_rate),
     );
-    for (tag, enforced) in [
-        (
-            "P_KeyEnforcementInbound",
-            info.partition_enforcement_inbound,
-        ),
-        (
-            "P_KeyEnforcementOutbound",
-            info.partition_enforcement_outbound,
-        ),
-    ] {
-        to.coded(tag, on(enforced), u8::from(enforced));
-    }
+    let enforced = |to: &mut XmlWriter, tag: &str, is_on: bool| {
+        to.coded(tag, if is_on { "On" } else { "Off" }, u8::from(is_on));
+    };
+    enforced(
+        to,
+        "P_KeyEnforcementInbound",
+        info.partition_enforcement_inbound,
+    );
+    enforced(
+        to,
+        "P_KeyEnforcementOutbound",
+        info.partition_enforcement_outbound,
+    );
 }

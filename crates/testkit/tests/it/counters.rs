@@ -100,7 +100,7 @@ impl Reader {
                         self.emulator.handle(self.now, send).unwrap();
                     }
                     PmOutput::Image(done) => image = Some(done),
-                    PmOutput::Event(_) | PmOutput::Recall(_) => {}
+                    PmOutput::Event(_) | PmOutput::Recall(_) | PmOutput::Cleared(_) => {}
                 }
             }
             while let Some(Output::Deliver { packet, .. }) = self.emulator.poll() {

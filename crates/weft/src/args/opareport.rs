@@ -15,14 +15,6 @@ pub(crate) struct OfOpareport {
     port: Option<String>,
     #[arg(long = "hfi", hide = true)]
     hfi: Option<String>,
-    #[arg(short = 'P', long = "persist", hide = true)]
-    persist: bool,
-    #[arg(short = 'H', long = "hard", hide = true)]
-    hard: bool,
-    #[arg(short = 'C', long = "clear", hide = true)]
-    clear: bool,
-    #[arg(short = 'a', long = "clearall", hide = true)]
-    clear_all: bool,
     #[arg(short = 'm', long = "smadirect", hide = true)]
     sma_direct: bool,
     #[arg(short = 'M', long = "pmadirect", hide = true)]
@@ -33,8 +25,6 @@ pub(crate) struct OfOpareport {
 }
 
 const PLACE: &str = "the daemon sends for all; it is named by --address";
-const LASTING: &str = "-x prints all, and a filter can leave out what changes";
-const CLEARING: &str = "the daemon's totals are never cleared; --interval counts from now on, and devices' counters stay as they are";
 const DIRECT: &str = "the daemon reads devices by itself, all reports are of what it has read last";
 
 impl OfOpareport {
@@ -48,10 +38,6 @@ impl OfOpareport {
                 self.verbose,
                 "there is nothing more to tell; -d 3 shows more",
             ),
-            ("-P", self.persist, LASTING),
-            ("-H", self.hard, LASTING),
-            ("-C", self.clear, CLEARING),
-            ("-a", self.clear_all, CLEARING),
             ("-m", self.sma_direct, DIRECT),
             ("-M", self.pma_direct, DIRECT),
         ];

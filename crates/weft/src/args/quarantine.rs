@@ -29,6 +29,14 @@ pub(crate) enum QuarantineCommand {
         /// Either end of the link: a point such as 'node:edge1:port:3'.
         #[arg(value_name = "POINT")]
         point: String,
+        /// Why, for the record of changes: at most 200 bytes.
+        #[arg(
+            long,
+            default_value = "",
+            hide_default_value = true,
+            value_name = "TEXT"
+        )]
+        reason: String,
     },
 }
 

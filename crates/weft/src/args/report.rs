@@ -8,6 +8,8 @@ use clap::builder::PossibleValuesParser;
 use weft_report::{GROUPS, REPORTS};
 
 use super::At;
+use super::clear::Clear;
+use super::extent::Shown;
 use super::opareport::OfOpareport;
 
 /// Which reports, and of which part of the fabric.
@@ -55,7 +57,7 @@ pub(crate) struct Report {
     /// /etc/opa/opamon.conf if that is there, else the same values.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// In the report 'errors', look at the ports of the focus alone, not at the other ends of their links.
+    /// In the report 'errors' and with -C and -a, take the ports of the focus alone, not the other ends of their links.
     #[arg(short = 'L', long, requires = "focus")]
     pub(crate) limit: bool,
     /// Show in the report 'errors' what ports count from now on: read the counters, wait for so many seconds and for the next
@@ -96,6 +98,10 @@ pub(crate) struct Report {
     /// Show no names of nodes: all are the same text.
     #[arg(short = 'N', long)]
     pub(crate) noname: bool,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
+    pub(crate) clear: Clear,
     #[command(flatten)]
     pub(crate) of_opareport: OfOpareport,
     /// Most pairs that are looked at.
@@ -143,11 +149,14 @@ impl Report {
 /// The report that is a file of the whole fabric.
 pub(crate) const SNAPSHOT: &str = "snapshot";
 
+/// No report, for a call that has counters set to zero.
+pub(crate) const NONE: &str = "none";
+
 /// Names of reports and of groups of them.
 fn names() -> impl Iterator<Item = &'static str> {
     let groups = GROUPS.iter().map(|(name, _)| *name);
     let reports = REPORTS.iter().map(|kind| kind.name);
-    reports.chain([SNAPSHOT]).chain(groups)
+    reports.chain([SNAPSHOT, NONE]).chain(groups)
 }
 
 /// The reports, for the help.
@@ -159,13 +168,14 @@ pub(super) fn about() -> String {
         text += &format!("  {:width$}  {}\n", kind.name, kind.about);
     }
     text += &format!("  {SNAPSHOT:width$}  The fabric as a file for opareport -X and --snapshot\n");
+    text += &format!("  {NONE:width$}  No report, for -C and -a alone\n");
     text += "\nSeveral reports:\n";
     for (name, reports) in GROUPS {
         text += &format!("  {name:width$}  {}\n", reports.join(", "));
     }
     text + "\n\
-        errors shows the daemon's totals, which go on where somebody clears the devices' counters: see `weft \
-        counters`.\n\n\
+        errors shows the daemon's totals, which go on where somebody clears the devices' counters (see `weft counters`), and \
+        after -C what was counted since.\n\n\
         dispersion counts, for every pair of a switch with hosts and a host on another switch, disjoint shortest \
         paths in the cabling and disjoint paths that the host's LIDs use; if there are more pairs than --pairs, that \
         many are chosen at random. With -S and -D: the path of every LID between two points, and the links and \

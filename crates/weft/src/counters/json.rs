@@ -48,6 +48,10 @@ pub(crate) fn port(port: &v1::PortCounters) -> Value {
         "per_second": rates(port.rates.as_ref()),
         "categories": port.categories.as_ref().map(categories),
     });
+    if let Some(since) = &port.since_clear {
+        value["cleared"] = utc_json(port.cleared_time);
+        value["since_clear"] = totals(Some(since));
+    }
     if !port.lanes.is_empty() {
         let lanes: Vec<Value> = port.lanes.iter().map(lane).collect();
         value["lanes"] = lanes.into();

@@ -59,7 +59,7 @@ pub(super) async fn counts_at(
 ) -> Result<CountsByPort, CliError> {
     let known: CountsByPort = ports
         .iter()
-        .filter_map(|port| counts(snapshot, port))
+        .filter_map(|port| counts(snapshot, port, port.totals.as_ref()?))
         .collect();
     let ids: Vec<v1::PortId> = ports
         .iter()

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use weft_fabric::export::{SnapshotOptions, write_snapshot};
 use weft_fabric::import::SnapshotParts;
-use weft_report::Needs;
+use weft_report::{Extent, Needs};
 
 use super::load;
 use crate::args::{Args, Report, SNAPSHOT};
@@ -50,6 +50,8 @@ fn check(args: &Report) -> Result<(), CliError> {
             args.interval.is_some() || args.begin.is_some() || args.end.is_some(),
         ),
         ("--json or --plain", args.json || args.plain),
+        ("-C and -a", args.clear.wanted().is_some()),
+        ("-P and -H", args.shown.extent() != Extent::All),
     ];
     if let Some((option, why)) = args.of_opareport.refused() {
         return Err(CliError::Usage(format!(

@@ -202,6 +202,7 @@ fn words(method: &str, request: &Value, named: &[Named], plan: u64) -> String {
         "ReplaceHfi" => format!("replace {parts}"),
         "RemoveReplacement" => format!("remove the replacement of {parts}"),
         "StartSweep" => "ask for a sweep".to_owned(),
+        "ClearPortCounters" => cleared(request),
         "SIGHUP" | "ReloadConfig" => "read the configuration again".to_owned(),
         other => match parts.as_str() {
             "" => apart(other),
@@ -226,6 +227,23 @@ fn action(request: &Value) -> String {
         "LED_OFF" => "switch the beacon off at".to_owned(),
         "SET_LINK" => "set widths or speeds of".to_owned(),
         action => action.to_lowercase(),
+    }
+}
+
+fn cleared(request: &Value) -> String {
+    let of = match text(request, "point") {
+        "" => "all ports",
+        point => point,
+    };
+    // A mask is one text in the JSON of protobuf.
+    match text(request, "counters")
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .count()
+    {
+        0 => format!("set all counters of {of} to zero"),
+        1 => format!("set {} of {of} to zero", text(request, "counters")),
+        counters => format!("set {counters} counters of {of} to zero"),
     }
 }
 

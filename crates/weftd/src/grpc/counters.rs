@@ -103,6 +103,15 @@ impl CounterService for Services {
         }))
     }
 
+    async fn clear_port_counters(
+        &self,
+        request: Request<v1::ClearPortCountersRequest>,
+    ) -> Result<Response<v1::ClearPortCountersResponse>, Status> {
+        self.clear_counters(request.into_inner())
+            .await
+            .map(Response::new)
+    }
+
     async fn watch_port_counters(
         &self,
         request: Request<v1::WatchPortCountersRequest>,
@@ -155,7 +164,7 @@ pub(super) fn places(roster: &Roster, options: &Options) -> Vec<(Key, usize)> {
 }
 
 /// The ports of a roster in a part of the fabric, with their places.
-fn chosen(roster: &Roster, options: &Options) -> impl Iterator<Item = (Key, usize)> {
+pub(super) fn chosen(roster: &Roster, options: &Options) -> impl Iterator<Item = (Key, usize)> {
     let ports = roster.ports.iter().enumerate();
     ports.filter_map(|(place, port)| {
         let member = roster.member_of(port);

@@ -11,22 +11,8 @@ use crate::heartbeat::{BEAT, Hearts};
 /// Silence after which a thread's service is reported as not serving.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
-/// Services that show the last known state while the fabric is gone, and say so.
-const READING: [&str; 12] = [
-    "weft.v1.AuditService",
-    "weft.v1.ChangeService",
-    "weft.v1.HistoryService",
-    "weft.v1.FabricService",
-    "weft.v1.FabricHealthService",
-    "weft.v1.CableService",
-    "weft.v1.VirtualFabricService",
-    "weft.v1.ManagerService",
-    "weft.v1.ConfigService",
-    "weft.v1.CounterService",
-    "weft.v1.OperationService",
-    "weft.v1.WatchService",
-];
-/// Services that need the fabric; the empty name is the daemon as a whole.
+/// Services that need the fabric; the empty name is the daemon as a whole. All others show the last known state while the
+/// fabric is gone, and say so.
 const ACTING: [&str; 7] = [
     "",
     "weft.v1.RouteService",
@@ -39,11 +25,16 @@ const ACTING: [&str; 7] = [
 /// The service that does not serve while sweeps are paused, either.
 const SWEEPS: &str = "weft.v1.SweepService";
 
+/// Services that only read what is known.
+fn reading() -> impl Iterator<Item = &'static str> {
+    weft_api::services().filter(|name| !ACTING.contains(name) && *name != SWEEPS)
+}
+
 /// Everything that has a status, as it is before the first sweep has ended.
 pub(super) async fn begin(reporter: &HealthReporter, hearts: &Hearts) {
     let threads = hearts.iter().map(|heart| service(heart.name()));
-    let services = READING.iter().chain(&ACTING).chain([&SWEEPS]);
-    let services = services.map(|name| (*name).to_owned());
+    let services = reading().chain(ACTING).chain([SWEEPS]);
+    let services = services.map(str::to_owned);
     for name in services.chain(threads) {
         reporter.set_service_status(name, NotServing).await;
     }
@@ -83,7 +74,7 @@ fn statuses(
 ) -> Vec<(String, ServingStatus)> {
     let serves = |holds: bool| if holds { Serving } else { NotServing };
     let alive = hearts.beat_within(SILENCE_MAX);
-    let reading = READING.map(|name| (name.to_owned(), serves(swept)));
+    let reading = reading().map(|name| (name.to_owned(), serves(swept)));
     let acting = ACTING.map(|name| (name.to_owned(), serves(swept && attached && alive)));
     let threads = hearts.iter().map(|heart| {
         let beats = heart.silence() < SILENCE_MAX;
@@ -93,7 +84,7 @@ fn statuses(
         SWEEPS.to_owned(),
         serves(swept && attached && alive && !paused),
     );
-    let services = reading.into_iter().chain(acting).chain([sweeps]);
+    let services = reading.chain(acting).chain([sweeps]);
     services.chain(threads).collect()
 }
 
@@ -106,6 +97,18 @@ fn service(thread: &str) -> String {
 mod tests {
     use super::*;
     use crate::heartbeat::Heart;
+
+    #[test]
+    fn every_service_of_the_api_has_a_status() {
+        let hearts = Hearts::new(Vec::new());
+        let told = statuses(true, true, false, &hearts);
+        let mut told: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        told.sort_unstable();
+        let mut all: Vec<&str> = weft_api::services().chain([""]).collect();
+        all.sort_unstable();
+        assert_eq!(told, all);
+        assert!(all.contains(&"weft.v1.PictureService"), "{all:?}");
+    }
 
     #[test]
     fn each_service_has_its_own_status() {

@@ -9,6 +9,7 @@ use weft_api::v1;
 use weft_api::v1::incident_service_server::IncidentService;
 
 use super::Services;
+use super::refusal::check_words;
 use crate::black_box::{Incident, REASON_MAX, Unsaved, list};
 
 const NO_RECORDING: &str = "weftd does not record the manager's inputs: it runs without a state directory, or with \
@@ -20,7 +21,8 @@ impl IncidentService for Services {
         &self,
         request: Request<v1::SaveIncidentRequest>,
     ) -> Result<Response<v1::SaveIncidentResponse>, Status> {
-        let reason = request.into_inner().reason;
+        let v1::SaveIncidentRequest { reason, author } = request.into_inner();
+        check_words("", &author)?;
         if reason.len() > REASON_MAX || reason.contains(char::is_control) {
             return Err(Status::invalid_argument(format!(
                 "reason: it is longer than {REASON_MAX} bytes, or has control characters"

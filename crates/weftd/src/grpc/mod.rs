@@ -5,6 +5,7 @@ mod cable;
 mod change;
 mod chunks;
 mod config;
+mod counter_clear;
 mod counter_watch;
 mod counters;
 mod details;
@@ -81,6 +82,7 @@ use crate::attachment::Attachment;
 use crate::audit::{Audit, record_call};
 use crate::baselines::Baselines;
 use crate::black_box::BlackBox;
+use crate::clears::ClearRequest;
 use crate::control::{Control, Refusal};
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -112,6 +114,8 @@ pub(crate) struct Services {
     pub(crate) port_metrics: Arc<PortMetrics>,
     /// Running totals of port counters.
     pub(crate) port_counters: Arc<PortCounters>,
+    /// Counters to be set to zero.
+    pub(crate) clears: mpsc::Sender<ClearRequest>,
     /// Memories of cables.
     pub(crate) cables: observed::Receiver<Arc<CableMemories>>,
     pub(crate) counter_readers: CounterReaders,

@@ -15,7 +15,7 @@ use weft_manager::{PortNote, PortOrder};
 
 use super::limits::begin_by;
 use super::ports::{PortsStream, action, peer};
-use super::refusal::{not_quarantined, port_refused, status, wrong_field};
+use super::refusal::{check_words, not_quarantined, port_refused, status, wrong_field};
 use super::{Services, stopping};
 use crate::event_hub::unix_time_ns;
 use crate::request::{Kept, Request as Ask, ask};
@@ -89,6 +89,7 @@ impl PortService for Services {
     ) -> Result<Response<v1::QuarantinePortResponse>, Status> {
         let request = request.into_inner();
         let port = named(request.port)?;
+        check_words("", &request.author)?;
         self.must_be_master()?;
         let attached = self.hub.attachment().required();
         attached.map_err(|detached| status(&detached.into()))?;
@@ -146,7 +147,9 @@ impl PortService for Services {
         &self,
         request: Request<v1::ReleasePortRequest>,
     ) -> Result<Response<v1::ReleasePortResponse>, Status> {
-        let port = named(request.into_inner().port)?;
+        let request = request.into_inner();
+        let port = named(request.port)?;
+        check_words(&request.reason, &request.author)?;
         self.must_be_master()?;
         let (done, answer) = oneshot::channel();
         ask(&self.engine, Ask::Release { port, done }).map_err(|refusal| status(&refusal))?;

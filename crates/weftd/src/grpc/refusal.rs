@@ -2,12 +2,12 @@
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
-use weft_manager::CommandError;
 use weft_manager::sm::drains::DrainError;
 use weft_manager::sm::loop_test::LoopTestError;
 use weft_manager::sm::quarantine::QuarantineError;
 use weft_manager::sm::replacements::ReplacementError;
 use weft_manager::sm::reroute::RerouteError;
+use weft_manager::{CommandError, PortNote};
 
 use super::details::{DOMAIN, about_field, detailed};
 use super::facts::{self, Facts};
@@ -69,6 +69,16 @@ pub(super) fn port_refused(error: &CommandError) -> Status {
         add_violation(&mut details, error);
     }
     Status::with_error_details(status.code(), status.message(), details)
+}
+
+/// Whether a reason and an author are short enough, and without characters that act on a terminal.
+pub(super) fn check_words(reason: &str, author: &str) -> Result<(), Status> {
+    let note = PortNote {
+        reason: reason.to_owned(),
+        author: author.to_owned(),
+        peer: String::new(),
+    };
+    note.check().map_err(|error| port_refused(&error))
 }
 
 fn add_violation(details: &mut ErrorDetails, error: &CommandError) {

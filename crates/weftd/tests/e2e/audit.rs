@@ -211,3 +211,23 @@ fn requests_that_do_not_come_whole_are_recorded() {
     assert!(said.contains("longer than"), "{said}");
     assert_eq!(all[1]["digest"], "");
 }
+
+#[test]
+fn who_puts_a_link_into_quarantine_releases_it_or_saves_an_incident_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
+    let daemon = Start::connected(&emulator.socket()).up();
+    let point = "node:edge1:port:3";
+    daemon.weft_ok(&["quarantine", "add", point, "--reason", "noisy"]);
+    daemon.weft_ok(&["quarantine", "release", point, "--reason", "cable replaced"]);
+    daemon.weft_ok(&["incident", "save", "--reason", "slow sweep"]);
+    let all = changes(&daemon, &[]);
+    let reasons: Vec<&str> = (all.iter())
+        .map(|change| change["reason"].as_str().unwrap_or_default())
+        .collect();
+    // The reason of a quarantine is its comment, which the request has.
+    assert_eq!(reasons[1..], ["cable replaced", "slow sweep"], "{all:?}");
+    for change in &all {
+        assert!(change["author"].as_str().unwrap().contains('@'), "{change}");
+    }
+}

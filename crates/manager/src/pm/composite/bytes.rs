@@ -183,6 +183,7 @@ fn head(from: &mut Reading<'_>) -> Result<Image, Malformed> {
         }),
         readings: Vec::new(),
         unexpected: Vec::new(),
+        begun: BTreeMap::new(),
         error_info: BTreeMap::new(),
     })
 }

@@ -327,7 +327,7 @@ impl Core for Watching {
             match output {
                 PmOutput::Send(packet) => sent.push(packet),
                 PmOutput::Event(event) => self.noted.push(format!("{event:?}")),
-                PmOutput::Image(_) | PmOutput::Recall(_) => {}
+                PmOutput::Image(_) | PmOutput::Recall(_) | PmOutput::Cleared(_) => {}
             }
         }
         sent
