@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 24] = [
+const FILES: [&str; 25] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -30,6 +30,7 @@ const FILES: [&str; 24] = [
     "v1/incident",
     "v1/moment",
     "v1/change",
+    "v1/job",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

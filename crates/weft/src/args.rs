@@ -9,6 +9,7 @@ mod fm;
 mod health;
 mod history;
 mod incident;
+mod job;
 mod opareport;
 mod operation;
 mod picture;
@@ -42,6 +43,8 @@ pub(crate) use health::{Health, HealthCommand};
 use history::LOG;
 pub(crate) use history::{PastLog, ShowHistory};
 pub(crate) use incident::{IncidentCommand, IncidentSave};
+use job::JOB;
+pub(crate) use job::{JobCommand, JobSlow};
 use operation::OPERATION;
 pub(crate) use operation::{OperationCommand, Why};
 pub(crate) use picture::{Export, RouteShow};
@@ -225,6 +228,9 @@ pub(crate) enum Command {
     /// Print what a change comes from: of a way between two hosts, of a port, or of an event.
     #[command(after_help = WHY)]
     Why(WhyArgs),
+    /// Ask what the fabric did to a job: the links that its hosts used, and what made it slower.
+    #[command(subcommand, after_help = JOB)]
+    Job(JobCommand),
     /// Save and list copies of the recording of the subnet manager's inputs, which `weft-lab replay` runs again.
     #[command(subcommand)]
     Incident(IncidentCommand),

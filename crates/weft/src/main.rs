@@ -21,6 +21,7 @@ mod fabric;
 mod fm;
 mod health;
 mod incident;
+mod job;
 mod layout;
 mod loop_test;
 mod moment;
@@ -100,6 +101,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Log(command) => past::log(args, command).await,
         Command::Audit(command) => audit::run(args, command).await,
         Command::Incident(command) => incident::run(&args.daemon, command).await,
+        Command::Job(command) => job::run(args, command).await,
         Command::Why(command) => changes::why(args, command).await,
         Command::Who(command) => changes::who(args, command).await,
         Command::Diff(command) => diff::run(args, command).await,

@@ -23,6 +23,7 @@ mod grpc;
 mod health;
 mod heartbeat;
 mod history;
+mod job;
 mod keys;
 mod link_rules;
 mod logging;

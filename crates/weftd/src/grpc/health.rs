@@ -12,9 +12,10 @@ use crate::heartbeat::{BEAT, Hearts};
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that show the last known state while the fabric is gone, and say so.
-const READING: [&str; 12] = [
+const READING: [&str; 13] = [
     "weft.v1.AuditService",
     "weft.v1.ChangeService",
+    "weft.v1.JobService",
     "weft.v1.HistoryService",
     "weft.v1.FabricService",
     "weft.v1.FabricHealthService",

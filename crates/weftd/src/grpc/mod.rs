@@ -15,6 +15,7 @@ mod facts;
 mod health;
 mod history;
 mod incident;
+mod job;
 mod limits;
 mod loop_test;
 mod manager;
@@ -59,6 +60,7 @@ use weft_api::v1::fabric_health_service_server::FabricHealthServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
 use weft_api::v1::history_service_server::HistoryServiceServer;
 use weft_api::v1::incident_service_server::IncidentServiceServer;
+use weft_api::v1::job_service_server::JobServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
 use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
@@ -223,6 +225,9 @@ fn router(
         CounterServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let fabrics = VirtualFabricServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let jobs = JobServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_LEN)
+        .max_encoding_message_size(MAX_MESSAGE_LEN);
     let recording = from_fn_with_state(services.audit.clone(), record_call);
     let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
@@ -247,6 +252,7 @@ fn router(
         .add_service(HistoryServiceServer::new(services.clone()))
         .add_service(AuditServiceServer::new(services.clone()))
         .add_service(ChangeServiceServer::new(services.clone()))
+        .add_service(jobs)
         .add_service(IncidentServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));

@@ -20,6 +20,7 @@ mod history;
 mod hostile_names;
 mod ibsim;
 mod instances;
+mod jobs;
 mod keys;
 mod lifecycle;
 mod link_errors;
