@@ -22,6 +22,7 @@ mod slurm;
 mod support;
 mod top;
 mod vf;
+mod what_if;
 mod who;
 mod why;
 
@@ -59,6 +60,8 @@ pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};
 pub(crate) use vf::VfCommand;
+use what_if::WHAT_IF;
+pub(crate) use what_if::{WhatIfArgs, WhatIfCommand};
 use who::WHO;
 pub(crate) use who::Who;
 use why::WHY;
@@ -214,6 +217,9 @@ pub(crate) enum Command {
     Drain(DrainArgs),
     /// Let data use a drained switch or link again.
     Undrain(DrainArgs),
+    /// Tell what a change would do to the traffic that there is: links that fill, hosts that lose bandwidth. Nothing changes.
+    #[command(subcommand, after_help = WHAT_IF)]
+    WhatIf(WhatIfCommand),
     /// Print events as they happen.
     Watch(Watch),
     /// Print events of the past.

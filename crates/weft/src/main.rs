@@ -48,6 +48,7 @@ mod top;
 mod unreported;
 mod vf;
 mod watch;
+mod what_if;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -96,6 +97,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
         Command::Vf(command) => vf::run(&args.daemon, command).await,
+        Command::WhatIf(command) => what_if::run(args, command).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(args, command).await,

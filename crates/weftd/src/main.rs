@@ -51,6 +51,7 @@ mod store;
 mod supervisor;
 mod tls;
 mod trap_limiter;
+mod what_if;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;

@@ -36,6 +36,7 @@ use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
 use crate::v1::virtual_fabric_service_client::VirtualFabricServiceClient;
 use crate::v1::watch_service_client::WatchServiceClient;
+use crate::v1::what_if_service_client::WhatIfServiceClient;
 
 mod connector;
 mod obstacle;
@@ -255,6 +256,13 @@ impl Client {
     /// The service for what the fabric did to a job.
     pub fn jobs(&self) -> JobServiceClient<Calls> {
         JobServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for what would come of a change.
+    pub fn what_if(&self) -> WhatIfServiceClient<Calls> {
+        WhatIfServiceClient::new(self.calls())
+            .max_decoding_message_size(MAX_MESSAGE_LEN)
+            .max_encoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for copies of the recording.

@@ -11,7 +11,7 @@ mod figures;
 mod routes;
 
 pub(crate) use events::{Events, Told};
-pub(crate) use figures::{Comparison, Readings};
+pub(crate) use figures::{Comparison, Readings, samples};
 pub(crate) use routes::{Asked, Used};
 
 /// A port: GUID of its node, and its number.

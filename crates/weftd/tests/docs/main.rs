@@ -52,6 +52,7 @@ documents! {
     tour: "tour.md", 0;
     two_managers: "two-managers.md", 0;
     virtual_fabrics: "virtual-fabrics.md", 0;
+    what_if: "what-if.md", 0;
     write_an_engine: "write-an-engine.md", 0;
 }
 

@@ -58,4 +58,5 @@ mod topology;
 mod unit;
 mod vf;
 mod watch;
+mod what_if;
 mod widths;
