@@ -5,8 +5,8 @@ use weft_fabric::{Lid, LinearTables, PortRef, Topology};
 use super::{NoForecast, Pair, Stop};
 use crate::link::capacity;
 
-/// Most pairs of hosts: a thousand hosts that all send to all.
-pub const PAIRS_MAX: usize = 1 << 20;
+/// Most pairs of hosts: 1,448 hosts that all send to all.
+pub const PAIRS_MAX: usize = 1 << 21;
 /// Pairs after which it is looked whether anybody still waits.
 const LOOK: usize = 4_096;
 

@@ -42,6 +42,9 @@ pub(super) fn as_text(name: &str, job: &v1::ExplainJobResponse, all: bool) -> St
         text += &lines(number + 1, finding);
     }
     text += &table(&job.links, all);
+    if job.more_links {
+        text += "There are more links than fit into an answer.\n";
+    }
     text + &events(job, all)
 }
 
@@ -178,6 +181,7 @@ pub(super) fn as_json(job: &v1::ExplainJobResponse) -> Value {
         "days": job.days,
         "findings": job.findings.iter().map(finding).collect::<Vec<_>>(),
         "links": job.links.iter().map(link).collect::<Vec<_>>(),
+        "more_links": job.more_links,
         "events": events.collect::<Vec<_>>(),
         "more_events": job.more_events,
         "moments": moments.collect::<Vec<_>>(),

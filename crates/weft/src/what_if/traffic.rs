@@ -7,8 +7,8 @@ use weft_api::v1::TrafficFlow;
 use crate::error::CliError;
 use crate::output;
 
-/// Flows of a file.
-const FLOWS_MAX: usize = 1 << 20;
+/// Flows of a file: so many fit into a message.
+const FLOWS_MAX: usize = 65_536;
 
 /// Reads a file.
 pub(super) fn read(file: &Path) -> Result<Vec<TrafficFlow>, CliError> {

@@ -24,6 +24,8 @@ const HOSTS_MAX: usize = 4_096;
 const POINTS_MAX: usize = 64;
 /// Ports of the links of one job.
 const PORTS_MAX: usize = 65_536;
+/// Links of an answer.
+const LINKS_MAX: usize = 8_000;
 /// Events of an answer.
 const EVENTS_MAX: usize = 1_000;
 /// Fabrics whose routes are looked at.
@@ -144,7 +146,12 @@ impl Question {
             unknown_hosts: unknown.cloned().collect(),
             more_events: events.more || about.len() > EVENTS_MAX,
             events: about.into_iter().take(EVENTS_MAX).map(event).collect(),
-            links: shown(&links).into_iter().map(link).collect(),
+            more_links: links.len() > LINKS_MAX,
+            links: shown(&links)
+                .into_iter()
+                .take(LINKS_MAX)
+                .map(link)
+                .collect(),
             from: Some(timestamp_ms(from_ms)),
             to: Some(timestamp_ms(to_ms)),
             moments,

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use weft_api::v1::TrafficFlow;
 use weft_fabric::{PortRef, Topology};
-use weft_traffic::foresee::{PAIRS_MAX, Pair};
+use weft_traffic::foresee::Pair;
+
+/// Flows of one request, which fit into a message.
+const FLOWS_MAX: usize = 65_536;
 
 /// The pairs of ports that flows name.
 ///
 /// # Errors
 /// Which flow is wrong and why.
 pub(crate) fn given(topology: &Topology, flows: &[TrafficFlow]) -> Result<Vec<Pair>, String> {
-    if flows.len() > PAIRS_MAX {
-        return Err(format!("{} flows; at most {PAIRS_MAX}", flows.len()));
+    if flows.len() > FLOWS_MAX {
+        return Err(format!("{} flows; at most {FLOWS_MAX}", flows.len()));
     }
     let mut hosts: BTreeMap<String, PortRef> = BTreeMap::new();
     for (at, lid, _) in topology.end_ports() {
