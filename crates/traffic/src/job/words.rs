@@ -50,11 +50,9 @@ fn percent(share: f64) -> String {
 fn used(link: &JobLink) -> String {
     let now = link.now.map_or(0.0, |figures| figures.used);
     let most = link.busiest.map_or(now, |(_, figures)| figures.used);
-    let mut words = percent(now);
+    let mut words = format!("{} used", percent(now));
     if most > now + 0.05 {
-        words += &format!(" of its rate, {} at most", percent(most));
-    } else {
-        words += " of its rate";
+        words += &format!(", {} at most", percent(most));
     }
     words + &usual(link.usual.map(|figures| figures.used))
 }
