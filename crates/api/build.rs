@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 25] = [
+const FILES: [&str; 27] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -31,6 +31,8 @@ const FILES: [&str; 25] = [
     "v1/incident",
     "v1/moment",
     "v1/change",
+    "v1/job",
+    "v1/what_if",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -11,6 +11,7 @@ mod fm;
 mod health;
 mod history;
 mod incident;
+mod job;
 mod opareport;
 mod operation;
 mod picture;
@@ -23,6 +24,7 @@ mod slurm;
 mod support;
 mod top;
 mod vf;
+mod what_if;
 mod who;
 mod why;
 
@@ -45,6 +47,8 @@ pub(crate) use health::{Health, HealthCommand};
 use history::LOG;
 pub(crate) use history::{PastLog, ShowHistory};
 pub(crate) use incident::{IncidentCommand, IncidentSave};
+use job::JOB;
+pub(crate) use job::{JobCommand, JobSlow};
 use operation::OPERATION;
 pub(crate) use operation::{OperationCommand, Why};
 pub(crate) use picture::{Export, RouteShow};
@@ -59,6 +63,8 @@ pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};
 pub(crate) use vf::VfCommand;
+use what_if::WHAT_IF;
+pub(crate) use what_if::{WhatIfArgs, WhatIfCommand};
 use who::WHO;
 pub(crate) use who::Who;
 use why::WHY;
@@ -214,6 +220,9 @@ pub(crate) enum Command {
     Drain(DrainArgs),
     /// Let data use a drained switch or link again.
     Undrain(DrainArgs),
+    /// Tell what a change would do to the traffic that there is: links that fill, hosts that lose bandwidth. Nothing changes.
+    #[command(subcommand, after_help = WHAT_IF)]
+    WhatIf(WhatIfCommand),
     /// Print events as they happen.
     Watch(Watch),
     /// Print events of the past.
@@ -228,6 +237,9 @@ pub(crate) enum Command {
     /// Print what a change comes from: of a way between two hosts, of a port, or of an event.
     #[command(after_help = WHY)]
     Why(WhyArgs),
+    /// Ask what the fabric did to a job: the links that its hosts used, and what made it slower.
+    #[command(subcommand, after_help = JOB)]
+    Job(JobCommand),
     /// Save and list copies of the recording of the subnet manager's inputs, which `weft-lab replay` runs again.
     #[command(subcommand)]
     Incident(IncidentCommand),

@@ -21,6 +21,7 @@ mod fabric;
 mod fm;
 mod health;
 mod incident;
+mod job;
 mod layout;
 mod loop_test;
 mod moment;
@@ -47,6 +48,7 @@ mod top;
 mod unreported;
 mod vf;
 mod watch;
+mod what_if;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -95,11 +97,13 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Drain(command) => drain::run(&args.daemon, command, drain::Way::Drain).await,
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
         Command::Vf(command) => vf::run(&args.daemon, command).await,
+        Command::WhatIf(command) => what_if::run(args, command).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(args, command).await,
         Command::Audit(command) => audit::run(args, command).await,
         Command::Incident(command) => incident::run(&args.daemon, command).await,
+        Command::Job(command) => job::run(args, command).await,
         Command::Why(command) => changes::why(args, command).await,
         Command::Who(command) => changes::who(args, command).await,
         Command::Diff(command) => diff::run(args, command).await,

@@ -111,7 +111,8 @@ async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> 
     }
 }
 
-fn text(file: &std::path::Path) -> Result<String, CliError> {
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn text(file: &std::path::Path) -> Result<String, CliError> {
     let bytes = output::read(file)?;
     String::from_utf8(bytes).map_err(|_| CliError::Content {
         file: file.to_owned(),

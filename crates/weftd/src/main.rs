@@ -24,6 +24,7 @@ mod grpc;
 mod health;
 mod heartbeat;
 mod history;
+mod job;
 mod kept_images;
 mod keys;
 mod link_rules;
@@ -53,6 +54,7 @@ mod store;
 mod supervisor;
 mod tls;
 mod trap_limiter;
+mod what_if;
 
 use std::io::{Write, stderr};
 use std::process::ExitCode;

@@ -44,6 +44,7 @@ use crate::startup::{First, Opened, Place, open};
 use crate::stopping::Stopping;
 use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
+use crate::what_if::Forecasts;
 
 /// Reason for the end of the daemon.
 enum Ended {
@@ -193,6 +194,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         tracer,
         history: history.clone(),
         history_readers: HistoryReaders::default(),
+        forecasts: Forecasts::default(),
         audit: audit.clone(),
         black_box: recording.black_box,
     };

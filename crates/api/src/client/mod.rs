@@ -24,6 +24,7 @@ use crate::v1::fabric_health_service_client::FabricHealthServiceClient;
 use crate::v1::fabric_service_client::FabricServiceClient;
 use crate::v1::history_service_client::HistoryServiceClient;
 use crate::v1::incident_service_client::IncidentServiceClient;
+use crate::v1::job_service_client::JobServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
 use crate::v1::operation_service_client::OperationServiceClient;
 use crate::v1::perf_group_service_client::PerfGroupServiceClient;
@@ -35,6 +36,7 @@ use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
 use crate::v1::virtual_fabric_service_client::VirtualFabricServiceClient;
 use crate::v1::watch_service_client::WatchServiceClient;
+use crate::v1::what_if_service_client::WhatIfServiceClient;
 
 mod connector;
 mod obstacle;
@@ -249,6 +251,18 @@ impl Client {
     /// The service for who or what changed a part of the fabric.
     pub fn changes(&self) -> ChangeServiceClient<Calls> {
         ChangeServiceClient::new(self.calls())
+    }
+
+    /// The service for what the fabric did to a job.
+    pub fn jobs(&self) -> JobServiceClient<Calls> {
+        JobServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for what would come of a change.
+    pub fn what_if(&self) -> WhatIfServiceClient<Calls> {
+        WhatIfServiceClient::new(self.calls())
+            .max_decoding_message_size(MAX_MESSAGE_LEN)
+            .max_encoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for copies of the recording.

@@ -1,7 +1,10 @@
 //! Previews of route changes.
 //!
 //! [`Manager::basis`] returns the inputs of a plan, [`Basis::plan`] computes it without the
-//! manager, and [`Manager::adopt`] puts it in force unless something has changed in between.
+//! manager, and [`Manager::adopt`] puts it in force unless something has changed in between. [`Basis::preview`] only
+//! makes the routes, also of a fabric that lacks links or is that of another moment.
+
+mod preview;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -18,6 +21,7 @@ use super::barred_links::Barred;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
 use super::plan::{Held, Inactive, RouteInput, Routes, moves_halves, transition};
 use super::settings::Settings;
+pub use preview::Preview;
 
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
 const FLOWS_MAX: u64 = 8_000_000;
@@ -46,6 +50,8 @@ pub enum Change {
     Drain(Drain),
     /// Let data go there again.
     Undrain(Drain),
+    /// Nothing: routes as a sweep would make them now.
+    Keep,
 }
 
 /// Under which condition an arrangement is put in force.
@@ -300,6 +306,7 @@ impl Manager {
         let mut wanted = self.arrangement();
         let topology = &*self.planning.plan.topology;
         match change {
+            Change::Keep => {}
             Change::Engine(engine) => wanted.settings.routing.engine = engine,
             Change::Settings(settings) => {
                 if settings.lids != self.settings.lids {

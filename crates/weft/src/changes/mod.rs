@@ -14,7 +14,7 @@ pub(crate) use who::run as who;
 pub(crate) use why::run as why;
 
 /// A point; a node's name, or name and port as changes are told (`edge1:3`), as a point.
-fn part(text: &str) -> String {
+pub(crate) fn part(text: &str) -> String {
     match text.rsplit_once(':') {
         Some((name, port)) if is_name(name) && port.parse::<u8>().is_ok() => {
             format!("node:{name}:port:{port}")

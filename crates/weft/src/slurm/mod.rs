@@ -1,7 +1,7 @@
 //! `weft slurm`.
 
+pub(crate) mod command;
 mod file;
-mod scontrol;
 mod shown;
 
 use std::path::Path;
@@ -17,6 +17,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::report::snapshot;
 
+use command::Call;
 use shown::Done;
 
 pub(crate) async fn run(daemon: &Daemon, command: &SlurmCommand) -> Result<ExitCode, CliError> {
@@ -93,6 +94,15 @@ fn print(text: &str, placed: &Placed) -> Result<(), CliError> {
     Ok(())
 }
 
+fn scontrol<'a>(arguments: &'a [&'a str]) -> Call<'a> {
+    Call {
+        program: "scontrol",
+        arguments,
+        variable: None,
+        without: "where there is no Slurm, --nodes FILE has the nodes and --reconfigure cannot be used",
+    }
+}
+
 fn format(args: &SlurmTopologyArgs) -> SlurmFormat {
     let extension = args.output.as_deref().and_then(Path::extension);
     let is_yaml = extension.is_some_and(|extension| extension == "yaml" || extension == "yml");
@@ -107,7 +117,7 @@ async fn known(daemon: &Daemon, file: Option<&Path>) -> Result<KnownNodes, CliEr
     let (text, name) = match file {
         Some(file) => (output::read(file)?, file),
         None => (
-            scontrol::run(daemon, &["show", "nodes", "-o"]).await?,
+            command::run(daemon, &scontrol(&["show", "nodes", "-o"])).await?,
             Path::new("scontrol show nodes"),
         ),
     };
@@ -163,7 +173,7 @@ fn admit(
 
 /// Lets Slurm read the file; puts the old one back if it does not, so that the next run tries again.
 async fn reconfigure(daemon: &Daemon, file: &Path, before: Option<&str>) -> Result<(), CliError> {
-    let Err(error) = scontrol::run(daemon, &["reconfigure"]).await else {
+    let Err(error) = command::run(daemon, &scontrol(&["reconfigure"])).await else {
         return Ok(());
     };
     match before {

@@ -23,6 +23,7 @@ use named::KnownNames;
 use weft_history::Reader;
 
 pub(crate) use list::{Question, list};
+pub(crate) use named::{Named, named};
 pub(crate) use object::{Gone, Object, Parts};
 pub(crate) use why::{End, Subject, explain};
 

@@ -18,10 +18,10 @@ const ENDS: [(&str, &str); 4] = [
 
 /// A port, or a node as a whole, which is port 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) key: PortKey,
+pub(crate) struct Named {
+    pub(crate) key: PortKey,
     /// Name of the node; empty where the message has none.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 impl Named {
@@ -38,7 +38,7 @@ impl Named {
         }
     }
 
-    pub(super) fn message(&self) -> v1::NamedPort {
+    pub(crate) fn message(&self) -> v1::NamedPort {
         v1::NamedPort {
             port: Some(v1::PortId {
                 node_guid: self.key.guid,
@@ -72,7 +72,7 @@ impl KnownNames {
 }
 
 /// All that a message as JSON names, each once, in the order in which it has them. `name_of` names what the message does not.
-pub(super) fn named(message: &Value, name_of: &dyn Fn(u64) -> String) -> Vec<Named> {
+pub(crate) fn named(message: &Value, name_of: &dyn Fn(u64) -> String) -> Vec<Named> {
     let mut found = Vec::new();
     visit(message, "", &mut found);
     for named in &mut found {

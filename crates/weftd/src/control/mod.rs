@@ -37,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use weft_api::v1::OperationKind;
 use weft_config::Finding;
+use weft_config::link_rules::LinkRules;
 use weft_manager::sm::loop_test::LoopTestError;
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
@@ -55,7 +56,7 @@ pub(crate) use running::Restored;
 use running::RunningOrder;
 
 use crate::attachment::Detached;
-use crate::config::Source;
+use crate::config::{Loaded, Source};
 use crate::counters::{Counted, Scope};
 use crate::event_hub::InForce;
 use crate::logging::{Log, LogLevel, LogSettings};
@@ -251,6 +252,11 @@ impl Control {
     /// The configuration file's name, empty where there is none.
     pub(crate) fn file(&self) -> &str {
         &self.file
+    }
+
+    /// Checks the text of a configuration in place of the file; may take a second for a large one.
+    pub(crate) fn check(&self, text: String, rules: LinkRules) -> Loaded {
+        self.source.check(text, rules)
     }
 
     /// Makes a plan; nothing changes.

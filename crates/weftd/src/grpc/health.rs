@@ -13,13 +13,14 @@ const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// Services that need the fabric; the empty name is the daemon as a whole. All others show the last known state while the
 /// fabric is gone, and say so.
-const ACTING: [&str; 7] = [
+const ACTING: [&str; 8] = [
     "",
     "weft.v1.RouteService",
     "weft.v1.PortService",
     "weft.v1.ReplacementService",
     "weft.v1.PerfService",
     "weft.v1.PerfGroupService",
+    "weft.v1.WhatIfService",
     "weft.emulator.v1.EmulatorService",
 ];
 /// The service that does not serve while sweeps are paused, either.

@@ -16,6 +16,7 @@ mod facts;
 mod health;
 mod history;
 mod incident;
+mod job;
 mod limits;
 mod loop_test;
 mod manager;
@@ -37,6 +38,7 @@ mod sweep;
 mod topology;
 mod virtual_fabric;
 mod watch;
+mod what_if;
 
 use std::sync::Arc;
 
@@ -60,6 +62,7 @@ use weft_api::v1::fabric_health_service_server::FabricHealthServiceServer;
 use weft_api::v1::fabric_service_server::FabricServiceServer;
 use weft_api::v1::history_service_server::HistoryServiceServer;
 use weft_api::v1::incident_service_server::IncidentServiceServer;
+use weft_api::v1::job_service_server::JobServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
 use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
@@ -71,6 +74,7 @@ use weft_api::v1::route_service_server::RouteServiceServer;
 use weft_api::v1::sweep_service_server::SweepServiceServer;
 use weft_api::v1::virtual_fabric_service_server::VirtualFabricServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
+use weft_api::v1::what_if_service_server::WhatIfServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
 use weft_fabric::CableMemories;
@@ -95,6 +99,7 @@ use crate::query_thread::QuerySettings;
 use crate::request::Request;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
+use crate::what_if::Forecasts;
 
 pub(crate) use counters::CounterReaders;
 pub(crate) use fabric_health::color;
@@ -134,6 +139,8 @@ pub(crate) struct Services {
     /// Counters and events of the past, where they are kept.
     pub(crate) history: Option<Arc<History>>,
     pub(crate) history_readers: HistoryReaders,
+    /// Bounds those who ask what would be.
+    pub(crate) forecasts: Forecasts,
     /// The record of changes.
     pub(crate) audit: Audit,
     /// The recording of the manager's inputs.
@@ -227,6 +234,12 @@ fn router(
         CounterServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let fabrics = VirtualFabricServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let jobs = JobServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_LEN)
+        .max_encoding_message_size(MAX_MESSAGE_LEN);
+    let forecasts = WhatIfServiceServer::new(services.clone())
+        .max_decoding_message_size(MAX_MESSAGE_LEN)
+        .max_encoding_message_size(MAX_MESSAGE_LEN);
     let recording = from_fn_with_state(services.audit.clone(), record_call);
     let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
@@ -251,6 +264,8 @@ fn router(
         .add_service(HistoryServiceServer::new(services.clone()))
         .add_service(AuditServiceServer::new(services.clone()))
         .add_service(ChangeServiceServer::new(services.clone()))
+        .add_service(jobs)
+        .add_service(forecasts)
         .add_service(IncidentServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));

@@ -59,7 +59,7 @@ fn question(at: &v1::Moment) -> Result<StateQuestion, Status> {
     }
 }
 
-fn read(
+pub(super) fn read(
     reader: &Reader,
     question: StateQuestion,
 ) -> Result<(Arc<Snapshot>, v1::MomentShown), Status> {

@@ -70,10 +70,6 @@ fn plan_request(
     let change = request.change.ok_or_else(|| {
         Status::invalid_argument("change: expected config, engine, drain or undrain")
     })?;
-    let named = |field: &str, target: &v1::DrainTarget| {
-        let wrong = format!("{field}: expected a switch's GUID, or a link's node and port to 255");
-        weft_api::drain_of(target).ok_or_else(|| Status::invalid_argument(wrong))
-    };
     Ok(match change {
         Asked::Config(text) => PlanRequest::Config(text),
         Asked::Engine(name) => {
@@ -97,7 +93,14 @@ fn plan_request(
     })
 }
 
-fn engine(name: &str) -> Result<EngineKind, Status> {
+/// The switch or link of a request.
+pub(super) fn named(field: &str, target: &v1::DrainTarget) -> Result<Drain, Status> {
+    let wrong = format!("{field}: expected a switch's GUID, or a link's node and port to 255");
+    weft_api::drain_of(target).ok_or_else(|| Status::invalid_argument(wrong))
+}
+
+/// The engine of a name.
+pub(super) fn engine(name: &str) -> Result<EngineKind, Status> {
     let found = EngineKind::NAMED.iter().find(|(known, _)| *known == name);
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         let names: Vec<&str> = EngineKind::NAMED.iter().map(|(known, _)| *known).collect();

@@ -48,9 +48,11 @@ documents! {
     find_a_bad_cable: "find-a-bad-cable.md", 0;
     moving_from_opa_fm: "moving-from-opa-fm.md", 2;
     replace_a_switch: "replace-a-switch.md", 0;
+    slow_job: "slow-job.md", 0;
     tour: "tour.md", 0;
     two_managers: "two-managers.md", 0;
     virtual_fabrics: "virtual-fabrics.md", 0;
+    what_if: "what-if.md", 0;
     write_an_engine: "write-an-engine.md", 0;
 }
 

@@ -1,4 +1,4 @@
-//! Slurm's own command.
+//! Slurm's own commands.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,27 +11,39 @@ use crate::time::duration;
 
 /// How long it may take without `--timeout`: longer than its own attempts to reach slurmctld.
 const LIMIT: Duration = Duration::from_secs(120);
+/// Bytes that it may print.
+const OUTPUT_MAX: u64 = 64 << 20;
 /// How often it is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Runs `scontrol`; its output.
-pub(super) async fn run(daemon: &Daemon, arguments: &[&str]) -> Result<Vec<u8>, CliError> {
+/// A call of one of Slurm's commands.
+pub(crate) struct Call<'a> {
+    /// `scontrol` or `sacct`.
+    pub(crate) program: &'a str,
+    pub(crate) arguments: &'a [&'a str],
+    /// A variable that it gets.
+    pub(crate) variable: Option<(&'a str, &'a str)>,
+    /// What to do where it is not installed.
+    pub(crate) without: &'a str,
+}
+
+/// Runs a command; its output.
+pub(crate) async fn run(daemon: &Daemon, call: &Call<'_>) -> Result<Vec<u8>, CliError> {
     let limit = daemon.timeout.unwrap_or(LIMIT);
-    let mut command = Command::new("scontrol");
-    command.args(arguments).stdin(Stdio::null());
+    let mut command = Command::new(call.program);
+    command
+        .args(call.arguments)
+        .envs(call.variable)
+        .stdin(Stdio::null());
     let failed = |why: String| {
-        let called = format!("scontrol {}", arguments.join(" "));
+        let called = format!("{} {}", call.program, call.arguments.join(" "));
         CliError::Refused(format!("`{called}`: {why}"))
     };
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| {
-            failed(format!(
-                "{error}; where there is no Slurm, --nodes FILE has the nodes and --reconfigure cannot be used"
-            ))
-        })?;
+        .map_err(|error| failed(format!("{error}; {}", call.without)))?;
     let (stdout, stderr) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
     let ended = wait(&mut child, limit)
         .await
@@ -41,8 +53,12 @@ pub(super) async fn run(daemon: &Daemon, arguments: &[&str]) -> Result<Vec<u8>, 
         return Err(failed(format!("no answer within {limit}")));
     };
     let text = |reader: JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
+    let printed = text(stdout);
+    if printed.len() as u64 > OUTPUT_MAX {
+        return Err(failed(format!("it prints more than {OUTPUT_MAX} bytes")));
+    }
     match status.success() {
-        true => Ok(text(stdout)),
+        true => Ok(printed),
         false => {
             let said = text(stderr);
             let said = String::from_utf8_lossy(&said);
@@ -51,12 +67,12 @@ pub(super) async fn run(daemon: &Daemon, arguments: &[&str]) -> Result<Vec<u8>, 
     }
 }
 
-/// Reads a pipe to its end, so that its writer is not kept waiting.
+/// Reads a pipe to its end, so that its writer is not kept waiting, or a little more than is allowed.
 fn all_of(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     spawn(move || {
         let mut bytes = Vec::new();
         // What came until an error is shown as it is.
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        let _ = pipe.map(|pipe| pipe.take(OUTPUT_MAX + 1).read_to_end(&mut bytes));
         bytes
     })
 }
