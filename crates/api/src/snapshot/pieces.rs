@@ -51,7 +51,12 @@ enum Kind {
     DeviceGroup,
     /// Nodes in quarantine, by their place: their records, plain.
     Quarantined,
+    /// What people have decided about routes, which is no part of a snapshot.
+    Routing,
 }
+
+/// The key of a piece that pieces of a snapshot may have beside them: what people have decided about routes.
+pub const ROUTING: [u8; 1] = [Kind::Routing as u8];
 
 impl Kind {
     const ALL: [Self; 14] = [
@@ -422,7 +427,7 @@ fn administered(snapshot: Option<&Snapshot>) -> Listed {
     pieces
 }
 
-/// Makes a snapshot of its pieces.
+/// Makes a snapshot of its pieces; [`ROUTING`] is left aside.
 ///
 /// # Errors
 /// [`SnapshotError`] where they make none.
@@ -432,6 +437,7 @@ pub fn of_pieces(mut pieces: BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Snapshot, Sna
     let order = pieces.remove(&Kind::Order.key(&[])).unwrap_or_default();
     // Nodes in their order, everything else in that of the keys.
     let mut links = pieces.split_off(&Kind::Links.key(&[]));
+    links.remove(&ROUTING[..]);
     for (key, value) in pieces.range(..Kind::Order.key(&[])) {
         push(part(key, value)?)?;
     }
@@ -479,6 +485,6 @@ fn part(key: &[u8], value: &[u8]) -> Result<Part, SnapshotError> {
         Kind::Quarantined => Part::Quarantined(v1::SnapshotQuarantined {
             records: value.to_vec(),
         }),
-        Kind::Order => return Err(wrong()),
+        Kind::Order | Kind::Routing => return Err(wrong()),
     })
 }

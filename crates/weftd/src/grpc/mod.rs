@@ -25,6 +25,7 @@ mod perf;
 mod perf_group;
 mod picture;
 mod plan;
+mod plan_back;
 mod port;
 mod port_lists;
 mod ports;

@@ -1,6 +1,6 @@
 //! The fabric's state over time: what is looked at, and what of it is recorded.
 //!
-//! A state is the published snapshot with what subnet administration knows. It is looked at when a snapshot is published,
+//! A state is the published snapshot with what subnet administration knows, and what people have decided about routes. It is looked at when a snapshot is published,
 //! when a sweep ends and each second, for groups and settings that have changed meanwhile; only what both states do not
 //! share is compared, on the thread that writes.
 
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_api::snapshot::pieces;
+use weft_api::snapshot::{ROUTING, pieces};
 use weft_fabric::{MulticastGroup, Snapshot};
 use weft_history::{HistoryError, Mark, Recorder, STATE_LASTS_MS, StateHead, StateRecord};
 use weft_manager::sa::SaSettings;
+use weft_manager::sm::back::RoutingState;
 
 use crate::administration::{Wanted, administered};
 use crate::event_hub::{EventHub, unix_time_ms};
@@ -28,6 +29,8 @@ pub(super) struct Parts {
     snapshot: Arc<Snapshot>,
     groups: Arc<Vec<MulticastGroup>>,
     settings: Arc<SaSettings>,
+    /// What people have decided about routes.
+    routing: Option<Arc<RoutingState>>,
     /// Whether groups and virtual fabrics are those of another manager.
     led: bool,
 }
@@ -37,7 +40,18 @@ impl Parts {
         Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && Arc::ptr_eq(&self.groups, &other.groups)
             && Arc::ptr_eq(&self.settings, &other.settings)
+            && self.routing.as_ref().map(Arc::as_ptr) == other.routing.as_ref().map(Arc::as_ptr)
             && self.led == other.led
+    }
+
+    /// What is kept of it.
+    fn kept(&self) -> Kept {
+        // Another manager's decisions are not known.
+        let routing = self.routing.as_ref().filter(|_| !self.led);
+        Kept {
+            snapshot: self.snapshot(),
+            routing: routing.and_then(|routing| serde_json::to_vec(&**routing).ok()),
+        }
     }
 
     /// The snapshot that readers get.
@@ -54,6 +68,14 @@ impl Parts {
         };
         administered(snapshot, groups, &self.settings, wanted)
     }
+}
+
+/// A state as it is kept.
+#[derive(Debug)]
+struct Kept {
+    snapshot: Snapshot,
+    /// What people have decided about routes, as JSON; none where another manager runs the fabric.
+    routing: Option<Vec<u8>>,
 }
 
 /// A state that is to be recorded.
@@ -102,6 +124,7 @@ impl Lookout {
             snapshot: self.hub.snapshot(),
             groups: self.hub.multicast_groups(),
             settings: Arc::clone(&self.in_force),
+            routing: self.hub.routing(),
             led: self.hub.leader().is_some(),
         };
         let same = self.last.as_ref().is_some_and(|last| last.is(&parts));
@@ -159,7 +182,7 @@ impl Lookout {
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// The last one, from which the next one's changes are told.
-    last: Option<Snapshot>,
+    last: Option<Kept>,
     head: Option<StateHead>,
     /// One that could not be recorded, and no later one has come.
     lost: Option<Box<State>>,
@@ -201,7 +224,7 @@ impl Recorded {
     }
 
     fn state(&mut self, state: Box<State>, write: &mut Write<'_>) -> Result<bool, HistoryError> {
-        let now = state.parts.snapshot();
+        let now = state.parts.kept();
         let recorded = write(&mut |recorder| {
             let whole = recorder.needs_whole_state(state.head.time_ms);
             let before = self.last.as_ref().filter(|_| !whole);
@@ -230,15 +253,18 @@ impl Recorded {
 /// A state, as what has changed since the one before or as a whole one.
 fn record_of(
     head: StateHead,
-    before: Option<&Snapshot>,
-    now: &Snapshot,
+    before: Option<&Kept>,
+    now: &Kept,
 ) -> Result<StateRecord, HistoryError> {
     let mut record = match before {
         Some(_) => StateRecord::changed(head),
         None => StateRecord::whole(head),
     };
-    pieces(before, now, &mut |piece| {
+    let snapshot = before.map(|before| &before.snapshot);
+    pieces(snapshot, &now.snapshot, &mut |piece| {
         record.piece(piece.key, piece.before, piece.now)
     })?;
+    let routing = before.and_then(|before| before.routing.as_deref());
+    record.piece(&ROUTING, routing, now.routing.as_deref())?;
     Ok(record)
 }

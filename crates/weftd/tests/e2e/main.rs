@@ -3,6 +3,7 @@
 
 mod admission;
 mod audit;
+mod back;
 mod black_box;
 mod changes;
 mod configuration;
