@@ -96,7 +96,7 @@ use crate::stopping::Stopping;
 use crate::tls::Tls;
 
 pub(crate) use counters::CounterReaders;
-pub(crate) use fabric_health::color;
+pub(crate) use fabric_health::{color, health_page};
 use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;

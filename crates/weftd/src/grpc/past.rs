@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
-use weft_api::snapshot::{ROUTING, of_pieces};
+use weft_api::snapshot::{HEALTH, ROUTING, of_pieces};
 use weft_api::time::timestamp_ms;
 use weft_api::v1;
 use weft_api::v1::moment::Moment as Asked;
@@ -18,6 +18,8 @@ use crate::event_hub::unix_time_ms;
 
 /// Reason of a moment of which nothing is known.
 const NOT_KNOWN: &str = "NOT_KNOWN_THEN";
+/// Reason of a moment whose state has not what is asked for.
+pub(super) const NOT_KEPT: &str = "NOT_KEPT_THEN";
 
 /// A moment of the past.
 pub(super) struct Past {
@@ -25,6 +27,8 @@ pub(super) struct Past {
     pub(super) snapshot: Arc<Snapshot>,
     /// What people had decided about routes, as it was kept; none where it was not.
     pub(super) routing: Option<Vec<u8>>,
+    /// The page of what was wrong, as it was kept; none where it was not.
+    pub(super) health: Option<Vec<u8>>,
     /// Which moment it is.
     pub(super) shown: v1::MomentShown,
 }
@@ -90,6 +94,7 @@ fn read(reader: &Reader, question: StateQuestion) -> Result<Past, Status> {
         }
     };
     let routing = state.pieces.remove(&ROUTING[..]);
+    let health = state.pieces.remove(&HEALTH[..]);
     let snapshot = of_pieces(state.pieces).map_err(|error| Status::internal(error.to_string()))?;
     let shown = v1::MomentShown {
         time: Some(timestamp_ms(state.time_ms)),
@@ -101,6 +106,7 @@ fn read(reader: &Reader, question: StateQuestion) -> Result<Past, Status> {
     Ok(Past {
         snapshot: Arc::new(snapshot),
         routing,
+        health,
         shown,
     })
 }

@@ -13,11 +13,9 @@ use weft_report::{ChangedNode, changes};
 use super::Services;
 use super::details::detailed;
 use super::facts::Facts;
-use super::past::Past;
+use super::past::{NOT_KEPT, Past};
 use crate::control::{PlanRequest, PortsSwitched};
 
-/// Reason of a moment whose state has not what a way back needs.
-const NOT_KEPT: &str = "NOT_KEPT_THEN";
 /// Ports that an answer names at most, and nodes.
 const PORTS_MAX: usize = 1_000;
 const NODES_MAX: usize = 100;
@@ -50,6 +48,7 @@ impl Services {
             snapshot,
             routing,
             shown,
+            ..
         } = self.past_of("as_of", at).await?;
         let time = shown.time.map(|time| time.to_string());
         let time = time.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The fabric's state over time: what is looked at, and what of it is recorded.
 //!
-//! A state is the published snapshot with what subnet administration knows, and what people have decided about routes. It is looked at when a snapshot is published,
+//! A state is the published snapshot with what subnet administration knows, what people have decided about routes, and the page of what is wrong. It is looked at when a snapshot is published,
 //! when a sweep ends and each second, for groups and settings that have changed meanwhile; only what both states do not
 //! share is compared, on the thread that writes.
 
@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_api::snapshot::{ROUTING, pieces};
+use weft_api::snapshot::{HEALTH, ROUTING, health_piece, pieces};
 use weft_fabric::{MulticastGroup, Snapshot};
+use weft_health::{Color, Page};
 use weft_history::{HistoryError, Mark, Recorder, STATE_LASTS_MS, StateHead, StateRecord};
 use weft_manager::sa::SaSettings;
 use weft_manager::sm::back::RoutingState;
 
 use crate::administration::{Wanted, administered};
 use crate::event_hub::{EventHub, unix_time_ms};
+use crate::grpc::health_page;
+use crate::health::Health;
 use crate::query_thread::QuerySettings;
 
 /// Between two looks at what is not published.
@@ -31,6 +34,8 @@ pub(super) struct Parts {
     settings: Arc<SaSettings>,
     /// What people have decided about routes.
     routing: Option<Arc<RoutingState>>,
+    /// The page of what is wrong; none before the first.
+    health: Option<Arc<HealthPage>>,
     /// Whether groups and virtual fabrics are those of another manager.
     led: bool,
 }
@@ -41,6 +46,7 @@ impl Parts {
             && Arc::ptr_eq(&self.groups, &other.groups)
             && Arc::ptr_eq(&self.settings, &other.settings)
             && self.routing.as_ref().map(Arc::as_ptr) == other.routing.as_ref().map(Arc::as_ptr)
+            && self.health.as_ref().map(Arc::as_ptr) == other.health.as_ref().map(Arc::as_ptr)
             && self.led == other.led
     }
 
@@ -51,6 +57,7 @@ impl Parts {
         Kept {
             snapshot: self.snapshot(),
             routing: routing.and_then(|routing| serde_json::to_vec(&**routing).ok()),
+            health: self.health.as_ref().map(|page| page.message.clone()),
         }
     }
 
@@ -76,6 +83,25 @@ struct Kept {
     snapshot: Snapshot,
     /// What people have decided about routes, as JSON; none where another manager runs the fabric.
     routing: Option<Vec<u8>>,
+    health: Option<Vec<u8>>,
+}
+
+/// A page of what is wrong that is kept until one finds something else.
+#[derive(Debug)]
+struct HealthPage {
+    substance: Substance,
+    message: Vec<u8>,
+}
+
+/// What a page finds: colours of figures, and findings with theirs. Values that change with each page do not count.
+type Substance = (Vec<Color>, Vec<(u64, Color)>);
+
+fn substance(page: &Page) -> Substance {
+    let figures = page.figures.iter().map(|figure| figure.color);
+    let findings = page.findings.iter();
+    let mut findings: Vec<_> = findings.map(|one| (one.key(), one.color)).collect();
+    findings.sort_unstable();
+    (figures.collect(), findings)
 }
 
 /// A state that is to be recorded.
@@ -99,17 +125,26 @@ pub(super) struct Lookout {
     hub: Arc<EventHub>,
     settings: watch::Receiver<QuerySettings>,
     in_force: Arc<SaSettings>,
+    health: Health,
+    /// The page that was looked at last, and the one that is kept.
+    page: (Arc<Page>, Option<Arc<HealthPage>>),
     last: Option<Parts>,
     marked: Instant,
 }
 
 impl Lookout {
-    pub(super) fn new(hub: Arc<EventHub>, settings: watch::Receiver<QuerySettings>) -> Self {
+    pub(super) fn new(
+        hub: Arc<EventHub>,
+        settings: watch::Receiver<QuerySettings>,
+        health: Health,
+    ) -> Self {
         let in_force = Arc::new(settings.borrow().sa.clone());
         Self {
             hub,
             settings,
             in_force,
+            health,
+            page: Default::default(),
             last: None,
             marked: Instant::now(),
         }
@@ -125,6 +160,7 @@ impl Lookout {
             groups: self.hub.multicast_groups(),
             settings: Arc::clone(&self.in_force),
             routing: self.hub.routing(),
+            health: self.page(),
             led: self.hub.leader().is_some(),
         };
         let same = self.last.as_ref().is_some_and(|last| last.is(&parts));
@@ -142,6 +178,22 @@ impl Lookout {
             (self.last, self.marked) = (Some(parts), Instant::now());
         }
         taken
+    }
+
+    /// The last page that finds something else than the one before it.
+    fn page(&mut self) -> Option<Arc<HealthPage>> {
+        let now = self.health.page();
+        let (seen, kept) = &mut self.page;
+        if now.unix_time > 0 && !Arc::ptr_eq(seen, &now) {
+            let substance = substance(&now);
+            let is_new = |kept: &Arc<HealthPage>| kept.substance != substance;
+            if kept.as_ref().is_none_or(is_new) {
+                let message = health_piece(&health_page(&now, &self.hub));
+                *kept = Some(Arc::new(HealthPage { substance, message }));
+            }
+            *seen = now;
+        }
+        kept.clone()
     }
 
     /// Looks, and hands over a mark where it is time for one.
@@ -266,5 +318,7 @@ fn record_of(
     })?;
     let routing = before.and_then(|before| before.routing.as_deref());
     record.piece(&ROUTING, routing, now.routing.as_deref())?;
+    let health = before.and_then(|before| before.health.as_deref());
+    record.piece(&HEALTH, health, now.health.as_deref())?;
     Ok(record)
 }

@@ -52,6 +52,7 @@ mod slurm;
 mod states;
 mod support;
 mod terminal;
+mod then;
 mod tls;
 mod top;
 mod topology;
