@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 27] = [
+const FILES: [&str; 28] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
+    "v1/route_back",
     "v1/port",
     "v1/sweep",
     "v1/config",

@@ -11,8 +11,8 @@ use crate::topology::PortRef;
 pub struct PortCounts {
     /// Its counters, in order of [`Counter`].
     pub counters: [u64; Counter::COUNT],
-    /// Quality of its link: 5 excellent to 1 bad, 0 down.
-    pub quality: u8,
+    /// Quality of its link: 5 excellent to 1 bad, 0 down; none where it is not known, as of the past.
+    pub quality: Option<u8>,
     /// Lanes that its link has lost.
     pub lanes_down: u8,
 }

@@ -13,11 +13,12 @@ use crate::xml::XmlWriter;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountsEntry(pub(crate) PortCounts);
 
-/// Counters by the names of their elements, with the quality of the link.
+/// Counters by the names of their elements, with the quality of the link, null where it is not known.
 impl Serialize for CountsEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let quality = ("LinkQualityIndicator", u64::from(self.0.quality));
-        let counters = Counter::ALL.map(|counter| (element_name(counter), self.count(counter)));
+        let quality = ("LinkQualityIndicator", self.0.quality.map(u64::from));
+        let counters =
+            Counter::ALL.map(|counter| (element_name(counter), Some(self.count(counter))));
         serializer.collect_map(counters.into_iter().chain([quality]))
     }
 }
@@ -167,7 +168,9 @@ impl CountsEntry {
     }
 
     fn quality(&self) -> String {
-        let quality = self.0.quality;
+        let Some(quality) = self.0.quality else {
+            return format!("{:<22}{:>20}", "Link Qual Indicator", "unknown");
+        };
         let name = match quality {
             0 => "Down",
             1 => "Bad",
@@ -237,7 +240,9 @@ impl CountsEntry {
             flits(to, received);
             count(to, Counter::RcvPkts);
             MULTICAST.into_iter().for_each(|counter| count(to, counter));
-            to.value("LinkQualityIndicator", self.0.quality);
+            if let Some(quality) = self.0.quality {
+                to.value("LinkQualityIndicator", quality);
+            }
             LATER.into_iter().for_each(|counter| count(to, counter));
         });
     }

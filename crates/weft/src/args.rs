@@ -1,5 +1,6 @@
 //! The command line.
 
+mod as_of;
 mod at;
 mod audit;
 mod clear;
@@ -33,6 +34,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
+pub(crate) use as_of::AsOf;
 pub(crate) use at::At;
 pub(crate) use audit::{AuditCommand, AuditList, AuditVerify};
 pub(crate) use clear::Cleared;
@@ -412,6 +414,8 @@ pub(crate) struct PlanArgs {
     /// Let data use a drained switch or link again.
     #[arg(long, group = "change", value_name = "POINT")]
     pub(crate) undrain: Option<String>,
+    #[command(flatten)]
+    pub(crate) back: AsOf,
     /// Identity of the operation, to find it again with `weft operation`: lower-case letters, digits, '-', '_', '.'.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) operation: String,

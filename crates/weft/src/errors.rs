@@ -28,17 +28,21 @@ const PAUSE: Duration = Duration::from_secs(1);
 const CONFIG: &str = "/etc/opa/opamon.conf";
 
 /// What the ports of a fabric have counted, as its file or else the daemon tells it, and the thresholds of the call; none
-/// if the file does not tell it, and of the past.
+/// if the file does not tell it. `then_ms` is the moment of a fabric of the past, milliseconds since 1970.
 pub(crate) async fn counted(
     daemon: &Daemon,
     snapshot: &Snapshot,
     args: &Report,
+    then_ms: Option<i64>,
 ) -> Result<Option<Counted>, CliError> {
     let thresholds = thresholds(args.config.as_deref())?;
     let counts = match (&args.snapshot, &snapshot.counts) {
         (Some(_), None) => return Ok(None),
         (Some(_), Some(counts)) => Arc::clone(counts),
-        (None, _) if args.at.at.is_some() => return Ok(None),
+        (None, _) if then_ms.is_some() => {
+            let session = connect(daemon).await?;
+            Arc::new(then(&session, snapshot, args, then_ms.unwrap_or_default()).await?)
+        }
         (None, _) => {
             let session = connect(daemon).await?;
             let first = all_totals(&session).await?;
@@ -59,11 +63,16 @@ pub(crate) async fn counted(
     }))
 }
 
-/// What the ports of a daemon's fabric have counted.
+/// What the ports of a daemon's fabric have counted, now or at a moment of the past.
 pub(crate) async fn totals(
     daemon: &Daemon,
     snapshot: &Snapshot,
+    then_ms: Option<i64>,
 ) -> Result<Arc<CountsByPort>, CliError> {
+    if let Some(then_ms) = then_ms {
+        let session = connect(daemon).await?;
+        return Ok(Arc::new(counts_at(&session, snapshot, then_ms).await?));
+    }
     let read = all_totals(&connect(daemon).await?).await?;
     Ok(Arc::new(since_clear(snapshot, &read)))
 }
@@ -93,14 +102,29 @@ async fn between(
     moments: Moments,
 ) -> Result<CountsByPort, CliError> {
     let last = match moments.end {
-        Some(end) => counts_at(session, snapshot, &now.ports, end).await?,
+        Some(end) => counts_at(session, snapshot, end).await?,
         None => by_port(snapshot, now),
     };
     Ok(match moments.begin {
         Some(begin) => {
-            let first = counts_at(session, snapshot, &now.ports, begin).await?;
+            let first = counts_at(session, snapshot, begin).await?;
             since(&first, last)
         }
+        None => last,
+    })
+}
+
+/// What the ports of a fabric of the past had counted then, or since an earlier moment up to then.
+async fn then(
+    session: &Session,
+    snapshot: &Snapshot,
+    args: &Report,
+    then_ms: i64,
+) -> Result<CountsByPort, CliError> {
+    let begin = Moments::begin_before(args, then_ms)?;
+    let last = counts_at(session, snapshot, then_ms).await?;
+    Ok(match begin {
+        Some(begin) => since(&counts_at(session, snapshot, begin).await?, last),
         None => last,
     })
 }
@@ -170,7 +194,7 @@ fn counts(
     let narrow = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
     let counts = PortCounts {
         counters,
-        quality: narrow(port.link_quality),
+        quality: Some(narrow(port.link_quality)),
         lanes_down: narrow(port.lanes_down),
     };
     Some((at, counts))

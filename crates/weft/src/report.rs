@@ -66,13 +66,13 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
         counts: args.detail >= WITH_COUNTS || shows_counters,
         cables: needs.contains(&Needs::Cables),
     };
-    let snapshot = load(&all.daemon, args, &needs, parts).await?;
+    let (snapshot, then_ms) = load(&all.daemon, args, &needs, parts).await?;
     let counted = match shows_counters {
-        true => errors::counted(&all.daemon, &snapshot, args).await?,
+        true => errors::counted(&all.daemon, &snapshot, args, then_ms).await?,
         false => None,
     };
     if counted.is_none() && !is_named(args, "errors") {
-        // Of several reports, the file or the past lacks one.
+        // Of several reports, the file lacks one.
         kinds.retain(|kind| !kind.takes.contains(&Takes::Counters));
     }
     let nameless = args.noname.then(|| without_names(&snapshot));
@@ -89,9 +89,6 @@ pub(crate) async fn run(all: &Args, args: &Report) -> Result<ExitCode, CliError>
     for kind in kinds {
         let report = kind.make(&request).map_err(|error| match error {
             MakeError::Routes(error) => CliError::Routes(error),
-            MakeError::NoCounters(name) if args.at.at.is_some() => CliError::Usage(format!(
-                "the report '{name}' needs counters of ports, which --at does not have: `weft counters --from` shows those of the past"
-            )),
             MakeError::NoCounters(name) => CliError::Usage(format!(
                 "the report '{name}' needs counters of ports; the file has none (opareport -o snapshot -s)"
             )),
@@ -352,17 +349,18 @@ fn select_with(
     point.select_with(snapshot, known).map_err(not_found)
 }
 
-/// The fabric with the parts that the reports need, of a file `parts`; what a daemon does not have is an error.
+/// The fabric with the parts that the reports need, of a file `parts`; what a daemon does not have is an error. With the
+/// moment of the past that it is of, milliseconds since 1970.
 async fn load(
     daemon: &Daemon,
     args: &Report,
     needs: &[Needs],
     parts: SnapshotParts,
-) -> Result<Snapshot, CliError> {
+) -> Result<(Snapshot, Option<i64>), CliError> {
     let Some(file) = args.snapshot.as_deref() else {
         let extras: Vec<SnapshotExtra> = needs.iter().map(|needs| extra(*needs)).collect();
         let session = connect(daemon).await?;
-        let snapshot = args.at.snapshot(&session, &extras).await?;
+        let (snapshot, then_ms) = args.at.snapshot_then(&session, &extras).await?;
         let (asked, lacking) = (|extra| extras.contains(&extra), snapshot.lacking);
         let lacks = asked(SnapshotExtra::Administration) && lacking.administration
             || asked(SnapshotExtra::PortTables) && lacking.port_tables;
@@ -370,10 +368,10 @@ async fn load(
             true => Err(CliError::Usage(
                 "this report needs what only the daemon of the master has, of this version or newer".to_owned(),
             )),
-            false => Ok(snapshot),
+            false => Ok((snapshot, then_ms)),
         };
     };
-    read(file, parts)
+    Ok((read(file, parts)?, None))
 }
 
 /// The fabric of a snapshot's file, or the daemon's.

@@ -1,5 +1,6 @@
 //! `weft route`.
 
+mod back;
 mod show;
 
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ use weft_fabric::text::{count, count_and};
 
 use crate::args::{Args, PlanArgs, RouteCommand};
 use crate::asked::label;
+use crate::at;
 use crate::config::finding_line;
 use crate::connect::{Effort, Session, connect};
 use crate::drain;
@@ -26,9 +28,9 @@ pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode,
         RouteCommand::Show(show) => show::run(&session, show).await,
         RouteCommand::Plan(plan) => make(&session, plan).await,
         RouteCommand::Apply { plan, why, json } => {
-            let sweep = apply(&session, *plan, &why.reason).await?;
+            let (sweep, ports) = carry_out(&session, *plan, &why.reason).await?;
             let what = format!("plan {plan} is in force");
-            tell(&what, &sweep, *json)
+            tell(&what, &sweep, ports.as_ref(), *json)
         }
         RouteCommand::Rollback { plan, why, json } => {
             let waiting = Waiting::begin(&session).await?;
@@ -40,7 +42,8 @@ pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode,
             let undone = service.roll_back_routes(request);
             let undone = session.answer(Effort::Work, undone).await?;
             let sweep = waiting.end(undone.sweep).await?;
-            tell(&format!("undone: {}", undone.undone), &sweep, *json)
+            let what = format!("undone: {}", undone.undone);
+            tell(&what, &sweep, undone.ports.as_ref(), *json)
         }
         RouteCommand::Drains { json } => drain::list(&session, *json).await,
     }
@@ -52,18 +55,34 @@ pub(crate) async fn apply(
     plan_id: u64,
     reason: &str,
 ) -> Result<v1::Sweep, CliError> {
+    Ok(carry_out(session, plan_id, reason).await?.0)
+}
+
+/// The same, with what has become of ports that the plan switches.
+async fn carry_out(
+    session: &Session,
+    plan_id: u64,
+    reason: &str,
+) -> Result<(v1::Sweep, Option<v1::PortsSwitched>), CliError> {
     let label = label(reason, "");
     let waiting = Waiting::begin(session).await?;
     let mut service = session.services(Effort::Work).routes();
     let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id, label });
     let applied = session.answer(Effort::Work, applied).await?;
-    waiting.end(applied.sweep).await
+    Ok((waiting.end(applied.sweep).await?, applied.ports))
 }
 
-/// Prints the result; unfinished work is a failure.
-fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError> {
+/// Prints the result; unfinished work is a failure, and a port that was not switched.
+fn tell(
+    what: &str,
+    sweep: &v1::Sweep,
+    ports: Option<&v1::PortsSwitched>,
+    json: bool,
+) -> Result<ExitCode, CliError> {
     let left = sweep.unfinished.iter();
     let left = left.map(|what| format!("unfinished: {what}\n"));
+    let switched = ports.map_or_else(Vec::new, back::switched).into_iter();
+    let left = switched.map(|line| line + "\n").chain(left);
     let routing = &sweep.routing;
     let routing = match routing.is_empty() {
         true => String::new(),
@@ -71,11 +90,18 @@ fn tell(what: &str, sweep: &v1::Sweep, json: bool) -> Result<ExitCode, CliError>
     };
     let text = format!("{what}\n{routing}{}", left.collect::<String>());
     let printed = match json {
-        true => output::json(&json!({ "done": what, "sweep": as_json(sweep) })),
+        true => output::json(&json!({
+            "done": what,
+            "sweep": as_json(sweep),
+            "ports": ports.map(back::switched_json),
+        })),
         false => output::text(&text),
     };
     unreported::or_keep(printed, &text)?;
-    Ok(ExitCode::from(u8::from(!sweep.unfinished.is_empty())))
+    let failed = ports.is_some_and(|ports| !ports.failed.is_empty());
+    Ok(ExitCode::from(u8::from(
+        failed || !sweep.unfinished.is_empty(),
+    )))
 }
 
 async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> {
@@ -85,6 +111,10 @@ async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> 
         None => None,
     };
     let change = match (&args.config, &args.engine, target) {
+        _ if args.back.as_of.is_some() => {
+            let text = args.back.as_of.as_deref().unwrap_or_default();
+            Change::AsOf(at::moment(text, "--as-of")?)
+        }
         (Some(file), ..) => Change::Config(text(file)?),
         (_, Some(engine), _) => Change::Engine(engine.clone()),
         (_, _, Some(target)) if args.drain.is_some() => Change::Drain(target.message),
@@ -138,7 +168,9 @@ pub(crate) fn summary(planned: &v1::PlanRoutesResponse) -> String {
     let (Some(id), Some(plan)) = (planned.plan_id, &planned.plan) else {
         return String::new();
     };
-    plan_lines(id, plan).join("\n") + "\n"
+    let mut lines = plan_lines(id, plan);
+    lines.extend(planned.way_back.iter().flat_map(back::lines));
+    lines.join("\n") + "\n"
 }
 
 /// A plan in some lines.
@@ -156,6 +188,7 @@ pub(crate) fn plan_lines(id: u64, plan: &v1::RoutePlan) -> Vec<String> {
             count(plan.switches, "switch")
         ),
     ];
+    lines.extend(plan.unlike_then.map(back::unlike));
     if plan.dropping > 0 {
         lines.push(format!("{} of them drop packets meanwhile", plan.dropping));
     }
@@ -232,6 +265,7 @@ pub(crate) fn planned_json(planned: &v1::PlanRoutesResponse) -> Value {
         "generation": planned.generation,
         "findings": findings.collect::<Vec<_>>(),
         "plan": planned.plan.as_ref().map(plan_json),
+        "way_back": planned.way_back.as_ref().map(back::as_json),
     })
 }
 
@@ -259,6 +293,7 @@ pub(crate) fn plan_json(plan: &v1::RoutePlan) -> Value {
         "dropping": plan.dropping,
         "changed_levels": plan.changed_levels,
         "suspends_adaptive": plan.suspends_adaptive,
+        "unlike_then": plan.unlike_then,
         "certificate": certificate_json(&plan.certificate.unwrap_or_default()),
         "before": plan.before.as_ref().map(quality_json),
         "after": plan.after.as_ref().map(quality_json),

@@ -526,6 +526,7 @@ impl Engine {
     }
 
     fn publish(&self, snapshot: &Snapshot) {
+        self.routing_told();
         self.hub.publish(snapshot);
         let is_master = self.queries.snapshot.borrow().is_some();
         if is_master {
@@ -596,7 +597,16 @@ impl Engine {
         }
     }
 
+    /// Publishes what people have decided about routes, where that has changed.
+    fn routing_told(&self) {
+        let told = self.hub.routing();
+        if !told.is_some_and(|told| self.manager.has_routing_state(&told)) {
+            self.hub.set_routing(self.manager.routing_state());
+        }
+    }
+
     fn report(&self) {
+        self.routing_told();
         self.hub.set_status(self.manager.status());
     }
 }

@@ -11,6 +11,7 @@ use weft_api::v1::watch_response::Content;
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, MulticastGroup, Snapshot};
 use weft_manager::sm::Status;
+use weft_manager::sm::back::RoutingState;
 use weft_manager::{Event, SweepPhase, SweepReason, SweepReport};
 
 use crate::attachment::Attachment;
@@ -159,6 +160,8 @@ pub(crate) struct EventHub {
     config: watch::Sender<Arc<InForce>>,
     /// Description of the plans that the configuration file lacks.
     planned: watch::Sender<Arc<str>>,
+    /// What people have decided about routes; none before the manager has told it.
+    routing: watch::Sender<Option<Arc<RoutingState>>>,
     journal: Mutex<Journal>,
     counters: Counters,
     events: broadcast::Sender<Arc<Stamped>>,
@@ -177,6 +180,7 @@ impl EventHub {
             seen_unix_ns: AtomicU64::new(0),
             config: watch::Sender::new(Arc::new(config)),
             planned: watch::Sender::new(Arc::from("")),
+            routing: watch::Sender::default(),
             journal: Mutex::default(),
             counters: Counters::new(),
             events: broadcast::Sender::new(BACKLOG),
@@ -244,6 +248,15 @@ impl EventHub {
     /// none.
     pub(crate) fn planned(&self) -> Arc<str> {
         self.planned.borrow().clone()
+    }
+
+    /// What people have decided about routes; none before the manager has told it.
+    pub(crate) fn routing(&self) -> Option<Arc<RoutingState>> {
+        self.routing.borrow().clone()
+    }
+
+    pub(crate) fn set_routing(&self, routing: RoutingState) {
+        self.routing.send_replace(Some(Arc::new(routing)));
     }
 
     /// Ends when the first sweep has ended.

@@ -190,7 +190,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         stopping: stopping.clone(),
         watchers: Arc::default(),
         baselines: Arc::new(baselines),
-        health,
+        health: health.clone(),
         tracer,
         history: history.clone(),
         history_readers: HistoryReaders::default(),
@@ -213,6 +213,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
             hub.clone(),
             totals,
             settings_of_history,
+            health,
             stopping.clone(),
         );
         parts.task("history", keeping);

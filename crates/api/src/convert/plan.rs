@@ -62,6 +62,7 @@ impl From<RoutePlan> for v1::RoutePlan {
             }),
             before: Some(plan.before.into()),
             after: Some(plan.after.into()),
+            unlike_then: plan.unlike_then,
         }
     }
 }

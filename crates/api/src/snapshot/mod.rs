@@ -22,7 +22,7 @@ use crate::convert::port_id;
 use crate::time::{known_s, unix_s};
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
 
-pub use pieces::{Piece, of_pieces, pieces};
+pub use pieces::{HEALTH, Piece, ROUTING, health_of_piece, health_piece, of_pieces, pieces};
 
 /// Parts that follow each other.
 type Parts = Box<dyn Iterator<Item = Part> + Send>;

@@ -51,7 +51,16 @@ enum Kind {
     DeviceGroup,
     /// Nodes in quarantine, by their place: their records, plain.
     Quarantined,
+    /// What people have decided about routes, which is no part of a snapshot.
+    Routing,
+    /// The page of what is wrong, which is no part of a snapshot.
+    Health,
 }
+
+/// The key of a piece that pieces of a snapshot may have beside them: what people have decided about routes.
+pub const ROUTING: [u8; 1] = [Kind::Routing as u8];
+/// The key of another such piece: the page of what is wrong, a `GetHealthResponse`.
+pub const HEALTH: [u8; 1] = [Kind::Health as u8];
 
 impl Kind {
     const ALL: [Self; 14] = [
@@ -422,7 +431,20 @@ fn administered(snapshot: Option<&Snapshot>) -> Listed {
     pieces
 }
 
-/// Makes a snapshot of its pieces.
+/// The piece of [`HEALTH`].
+pub fn health_piece(page: &v1::GetHealthResponse) -> Vec<u8> {
+    page.encode_to_vec()
+}
+
+/// The page of what is wrong of its piece.
+///
+/// # Errors
+/// That it is none.
+pub fn health_of_piece(piece: &[u8]) -> Result<v1::GetHealthResponse, SnapshotError> {
+    Ok(v1::GetHealthResponse::decode(piece)?)
+}
+
+/// Makes a snapshot of its pieces; [`ROUTING`] and [`HEALTH`] are left aside.
 ///
 /// # Errors
 /// [`SnapshotError`] where they make none.
@@ -432,6 +454,8 @@ pub fn of_pieces(mut pieces: BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Snapshot, Sna
     let order = pieces.remove(&Kind::Order.key(&[])).unwrap_or_default();
     // Nodes in their order, everything else in that of the keys.
     let mut links = pieces.split_off(&Kind::Links.key(&[]));
+    links.remove(&ROUTING[..]);
+    links.remove(&HEALTH[..]);
     for (key, value) in pieces.range(..Kind::Order.key(&[])) {
         push(part(key, value)?)?;
     }
@@ -479,6 +503,6 @@ fn part(key: &[u8], value: &[u8]) -> Result<Part, SnapshotError> {
         Kind::Quarantined => Part::Quarantined(v1::SnapshotQuarantined {
             records: value.to_vec(),
         }),
-        Kind::Order => return Err(wrong()),
+        Kind::Order | Kind::Routing | Kind::Health => return Err(wrong()),
     })
 }

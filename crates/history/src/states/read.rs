@@ -22,12 +22,14 @@ pub enum StateQuestion {
     At(i64),
     /// That at the end of a sweep, of the last run that had one of this number.
     Sweep(u64),
+    /// The last one of a generation, of the last run that had it.
+    Generation(u64),
 }
 
 /// A state of the past.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastState {
-    /// The time that was asked for or at which the sweep ended, milliseconds since 1970.
+    /// The time that was asked for, at which the sweep ended, or at which the generation was seen last, milliseconds since 1970.
     pub time_ms: i64,
     /// The sweep that was the last one then.
     pub sweep: u64,
@@ -78,6 +80,7 @@ pub(crate) fn state(
         let read = match question {
             StateQuestion::At(time_ms) => at(&files, time_ms, warn),
             StateQuestion::Sweep(sweep) => at_sweep(&files, sweep, warn),
+            StateQuestion::Generation(generation) => at_generation(&files, generation, warn),
         };
         match read {
             Err(error) if error.is_gone() => last = Some(error),
@@ -182,6 +185,24 @@ fn at_sweep(
             after: None,
         }),
     }
+}
+
+fn at_generation(
+    files: &[StateFile],
+    generation: u64,
+    warn: &mut dyn FnMut(String),
+) -> Result<StateAnswer, HistoryError> {
+    for file in files.iter().rev() {
+        let entries = entries_of(file, warn)?;
+        let is_of = |entry: &Entry| entry.head.state.generation == generation;
+        if let Some(target) = entries.all.iter().rposition(is_of) {
+            return known(file, &entries, target, None, None, warn);
+        }
+    }
+    Ok(StateAnswer::Unknown {
+        before: None,
+        after: None,
+    })
 }
 
 fn entries_of(file: &StateFile, warn: &mut dyn FnMut(String)) -> Result<Entries, HistoryError> {

@@ -48,6 +48,7 @@
 
 mod activate;
 mod admission;
+pub mod back;
 mod barred_links;
 mod commands;
 mod confirm;

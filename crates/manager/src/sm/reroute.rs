@@ -11,15 +11,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use weft_fabric::{LinearTables, SwitchIndex, Tick, UNREACHABLE};
+use weft_fabric::{LinearTables, NodeId, PortNum, PortRef, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
 use weft_routing::{EngineKind, RouteError};
 use weft_wire::enums::SmState;
 
 use super::Manager;
+use super::back::{Back, RoutingState, Then, in_order_of, switch, unlike};
 use super::barred_links::Barred;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
-use super::plan::{Held, Inactive, RouteInput, Routes, moves_halves, transition};
+use super::plan::{Fabric, Held, Inactive, RouteInput, Routes, moves_halves, transition};
 use super::settings::Settings;
 pub use preview::Preview;
 
@@ -52,6 +53,8 @@ pub enum Change {
     Undrain(Drain),
     /// Nothing: routes as a sweep would make them now.
     Keep,
+    /// Back to a moment.
+    Back(Box<Then>),
 }
 
 /// Under which condition an arrangement is put in force.
@@ -113,6 +116,10 @@ pub struct Basis {
     present: Arc<Routes>,
     /// What switches hold: not all of these routes where a sweep could not write them.
     held: Arc<Held>,
+    /// What a way back to a moment changes besides; none for another change.
+    pub back: Option<Back>,
+    /// That moment.
+    then: Option<Box<Then>>,
 }
 
 /// Effect of a change.
@@ -145,6 +152,9 @@ pub struct RoutePlan {
     pub disconnected: u64,
     /// And pairs of successive links without a cycle.
     pub dependencies: u64,
+    /// Of a way back to a moment: routes of a switch to a LID that are not as they were then, of switches and LIDs that are
+    /// still there.
+    pub unlike_then: Option<u64>,
     /// Congestion at present.
     pub before: Quality,
     /// Congestion of the planned routes.
@@ -159,7 +169,8 @@ impl Basis {
     pub fn plan(&self) -> Result<RoutePlan, RerouteError> {
         let present = &*self.present;
         let before = present.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
-        let planned = self.routes()?;
+        let (fabric, held) = self.switched();
+        let planned = self.routes(fabric, |end| end)?;
         let routed = planned.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
         let left_aside = planned.leaves_drains_aside();
         if let Some(drained) = self.drained.as_ref().filter(|_| left_aside) {
@@ -170,10 +181,11 @@ impl Basis {
         let notes = notes.chain(left_aside.then(|| LEFT_ASIDE.to_owned()));
         let notes = notes.chain(other_lanes(old, new));
         let notes = notes.chain(self.is_unwritten(old).then(|| NOT_WRITTEN.to_owned()));
-        let moves_halves = moves_halves(&planned, &self.wanted.settings, &self.held);
-        let way = transition(&self.held, &planned, routed, moves_halves);
+        let moves_halves = moves_halves(&planned, &self.wanted.settings, &held);
+        let way = transition(&held, &planned, routed, moves_halves);
         let way = way.map_err(|refusal| RerouteError::Way(refusal.to_string()))?;
-        let held = &self.held.linear;
+        let unlike_then = self.unlike_then(&planned, new)?;
+        let held = &held.linear;
         let changed = changed_switches(held, new);
         let effort = self.effort();
         Ok(RoutePlan {
@@ -189,6 +201,7 @@ impl Basis {
             certified_routes: way.certificate.routes(),
             disconnected: way.certificate.disconnected(),
             dependencies: way.certificate.dependencies(),
+            unlike_then,
             before: assess(&present.routable, old, &effort),
             after: assess(&planned.routable, new, &effort),
         })
@@ -200,16 +213,77 @@ impl Basis {
         held.possible.is_some() || !changed_switches(&held.linear, in_force).is_empty()
     }
 
-    /// Makes the routes as a sweep would.
-    fn routes(&self) -> Result<Routes, RerouteError> {
+    /// The fabric as it is when ports are switched, and what switches hold, which may lead over links that go down.
+    fn switched(&self) -> (Fabric, Arc<Held>) {
+        let mut fabric = self.present.fabric.clone();
+        let (Some(back), Some(then)) = (&self.back, &self.then) else {
+            return (fabric, Arc::clone(&self.held));
+        };
+        let topology = Arc::make_mut(&mut fabric.topology);
+        let (down, up) = switch(topology, &back.ports, &then.fabric.topology);
+        if down.is_empty() && up.is_empty() {
+            return (self.present.fabric.clone(), Arc::clone(&self.held));
+        }
+        let mut held = (*self.held).clone();
+        switch(
+            Arc::make_mut(&mut held.links),
+            &back.enabled(),
+            &then.fabric.topology,
+        );
+        held.lost_links.extend(down);
+        (fabric, Arc::new(held))
+    }
+
+    /// Routes that will not be as they were then. A link that comes up lets a sweep find nodes in another order than the
+    /// last one, which decides between routes that are equally good: it is that of then.
+    fn unlike_then(
+        &self,
+        planned: &Routes,
+        new: &LinearTables,
+    ) -> Result<Option<u64>, RerouteError> {
+        let Some(then) = &self.then else {
+            return Ok(None);
+        };
+        let topology = &planned.fabric.topology;
+        let Some((found, numbers)) = in_order_of(topology, &then.fabric.topology) else {
+            return Ok(Some(unlike(&then.fabric, topology, new)));
+        };
+        let number = |node: NodeId| numbers.get(node.0 as usize).copied().unwrap_or(node);
+        let mut ends = vec![PortNum::default(); numbers.len()];
+        for (place, end) in (0..).map(NodeId).zip(planned.fabric.ends.iter()) {
+            if let Some(to) = ends.get_mut(number(place).0 as usize) {
+                *to = *end;
+            }
+        }
+        let fabric = Fabric {
+            topology: Arc::new(found),
+            ends: ends.into(),
+        };
+        let routes = self.routes(fabric, |end| PortRef {
+            node: number(end.node),
+            ..end
+        })?;
+        let routed = routes.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
+        let topology = &routes.fabric.topology;
+        Ok(Some(unlike(&then.fabric, topology, routed.linear())))
+    }
+
+    /// Makes the routes as a sweep would, with ports by their numbers in `fabric`.
+    fn routes(
+        &self,
+        fabric: Fabric,
+        number: impl Fn(PortRef) -> PortRef,
+    ) -> Result<Routes, RerouteError> {
+        let barred = self.barred.iter();
+        let inactive = self.present.unused.inactive().into_iter();
         let input = RouteInput {
             settings: Arc::new(self.wanted.settings.clone()),
             drains: self.wanted.drains.clone(),
-            fabric: self.present.fabric.clone(),
-            barred: self.barred.clone(),
+            fabric,
+            barred: barred.map(|(end, why)| (number(*end), *why)).collect(),
             crossings: self.present.settings.dor.crossings.clone(),
             inactive: Inactive {
-                twice: self.present.unused.inactive(),
+                twice: inactive.map(number).collect(),
                 must_prove: false,
             },
         };
@@ -288,6 +362,11 @@ impl Manager {
             Change::Drain(drain) => Some(drain.describe(&present.fabric.topology)),
             _ => None,
         };
+        let then = match &change {
+            Change::Back(then) => Some(then.clone()),
+            _ => None,
+        };
+        let back = then.as_ref().map(|then| self.back(then));
         let wanted = self.changed(change)?;
         let held = self.held_next().ok_or(RerouteError::NoRoutes)?;
         let topology = &present.fabric.topology;
@@ -299,6 +378,8 @@ impl Manager {
             barred,
             present,
             held: Arc::new(held),
+            back,
+            then,
         })
     }
 
@@ -320,6 +401,16 @@ impl Manager {
             Change::Undrain(drain) => {
                 let kept = drain.found(topology, &wanted.drains)?;
                 wanted.drains.remove(&kept);
+            }
+            Change::Back(then) => {
+                let RoutingState {
+                    routing,
+                    multicast,
+                    drains,
+                    ..
+                } = then.state;
+                (wanted.settings.routing, wanted.settings.multicast) = (routing, multicast);
+                wanted.drains = drains;
             }
         }
         Ok(wanted)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
 use weft_emulator::{Emulator, Options};
 use weft_fabric::enums::PortState;
-use weft_fabric::{FabricSpec, Guid, Lid, NodeId, PortNum, PortRef, Tick, Topology};
+use weft_fabric::{FabricSpec, Guid, Lid, NodeId, PortNum, PortRef, Snapshot, Tick, Topology};
 use weft_manager::{Event, Input, Manager, Output, Planner, Settings, SweepReport};
 use weft_wire::packet::Packet;
 
@@ -25,6 +25,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<Event>,
     pub(crate) persisted: Option<Vec<u8>>,
     pub(crate) published: u64,
+    /// The last that was.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
     pub(crate) notices: Vec<Vec<u8>>,
     /// Number of ports that had to register again, for each loss.
     pub(crate) lost: Vec<usize>,
@@ -105,6 +107,7 @@ impl World {
             events: Vec::new(),
             persisted: None,
             published: 0,
+            snapshot: None,
             notices: Vec::new(),
             lost: Vec::new(),
             replies: Vec::new(),
@@ -169,7 +172,10 @@ impl World {
                     .unwrap();
             }
             Output::Plan(input) => self.planner.begin(self.now, input),
-            Output::Publish(_) => self.published += 1,
+            Output::Publish(snapshot) => {
+                self.published += 1;
+                self.snapshot = Some(snapshot);
+            }
             Output::Persist(bytes) => self.persisted = Some(bytes),
             Output::Event(event) => self.events.push(event),
             Output::Notice(bytes) => self.notices.push(bytes),

@@ -11,6 +11,7 @@ mod pm_common;
 
 mod abandoned;
 mod admission;
+mod back;
 mod bring_up;
 mod cables;
 mod changes;

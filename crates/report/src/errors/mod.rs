@@ -18,6 +18,9 @@ pub(crate) use thresholds::{FLITS_PER_MB, counter_names};
 use thresholds::{ITEMS, Item, Threshold};
 pub use thresholds::{ThresholdError, Thresholds};
 
+/// What is said of a value that is not known of the past.
+const NOT_KEPT: &str = "of then is not known and not judged";
+
 /// Links with errors.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorsReport {
@@ -32,6 +35,9 @@ pub struct ErrorsReport {
     total_links: usize,
     /// Links with errors, in order of their first end's GUID and port.
     pub links: Vec<ErrorLink>,
+    /// Names of what has a threshold and is not known of the ports, as the quality of links in the past: not judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_judged: Vec<&'static str>,
     #[serde(skip)]
     has_cables: bool,
     #[serde(skip)]
@@ -111,10 +117,20 @@ pub fn errors(snapshot: &Snapshot, options: &Options, counted: &Counted) -> Erro
         links_checked: if is_none { 0 } else { chosen.len() },
         total_links,
         links: links.collect(),
+        not_judged: not_judged(counts, thresholds),
         has_cables: options.has_cables(),
         extent: options.extent,
         detail: options.detail,
     }
+}
+
+/// What has a threshold and is not known.
+fn not_judged(counts: &CountsByPort, thresholds: &Thresholds) -> Vec<&'static str> {
+    let is_unknown = counts.values().any(|counts| counts.quality.is_none());
+    let unknown = thresholds
+        .set_ones()
+        .filter(|(item, _)| is_unknown && *item == Item::Quality);
+    unknown.map(|(_, threshold)| threshold.counter).collect()
 }
 
 /// What of a port is beyond its threshold, in the order of the vendor's report.
@@ -123,7 +139,7 @@ fn excesses(counts: &PortCounts, thresholds: &Thresholds) -> Vec<Excess> {
         .filter_map(|(item, Threshold { counter, threshold })| {
             let value = match item {
                 Item::Counter(counter) => counts.counters[counter as usize],
-                Item::Quality => u64::from(counts.quality),
+                Item::Quality => u64::from(counts.quality?),
                 Item::LanesDown => u64::from(counts.lanes_down),
             };
             let unit = if item.is_data() { FLITS_PER_MB } else { 1 };
@@ -258,6 +274,9 @@ impl Xml for ErrorsReport {
                     to.value(&format!("{counter}{unit}"), threshold);
                 }
             });
+            for name in &self.not_judged {
+                to.remark_at_margin(&format!("{name} {NOT_KEPT}"));
+            }
             if self.thresholds.is_empty() {
                 to.line(format_args!(
                     "<!-- Report skipped: no thresholds configured -->"
@@ -291,6 +310,9 @@ impl fmt::Display for ErrorsReport {
             writeln!(f, "Check limited, will not check neighbor ports")?;
         }
         self.write_thresholds(f)?;
+        for name in &self.not_judged {
+            writeln!(f, "{name} {NOT_KEPT}")?;
+        }
         if self.thresholds.is_empty() {
             writeln!(f, "    None")?;
             writeln!(f, "Report skipped: no thresholds configured")?;

@@ -320,7 +320,8 @@ impl PortMatch {
             }
             Self::Quality(comparison, quality) => {
                 let counts = known.counts.and_then(|counts| counts.get(&at));
-                counts.is_some_and(|counts| comparison.holds(counts.quality, *quality))
+                let known = counts.and_then(|counts| counts.quality);
+                known.is_some_and(|known| comparison.holds(known, *quality))
             }
             Self::LinkDownReason(reason) => {
                 let reasons = [info.link_down_reason.0, info.neighbor_link_down_reason.0];

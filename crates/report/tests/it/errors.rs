@@ -60,7 +60,7 @@ fn counts(text: &str, snapshot: &Snapshot) -> CountsByPort {
         let (_, status) = port.split_once("<PortStatus>")?;
         let (status, _) = status.split_once("</PortStatus>")?;
         let counters = ELEMENTS.map(|name| element(status, name).unwrap());
-        let quality = element(status, "LinkQualityIndicator").unwrap() as u8;
+        let quality = Some(element(status, "LinkQualityIndicator").unwrap() as u8);
         let lanes_down = 0;
         Some((
             at,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
+use super::At;
+
 pub(crate) const HEALTH: &str = "\
 Key figures with a colour each, then findings, the most costly first: what is wrong and where, since when, which hosts \
 feel it, and the command to run next. One cause is one finding. What was up in two sweeps at least a minute apart is \
@@ -36,6 +38,8 @@ pub(crate) struct Health {
         conflicts_with_all = ["json", "csv"]
     )]
     pub(crate) watch: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) at: At,
 }
 
 #[derive(Debug, Subcommand)]

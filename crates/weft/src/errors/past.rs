@@ -2,11 +2,10 @@
 
 use tokio_stream::StreamExt;
 use weft_api::time::{duration_ms, timestamp_ms};
-use weft_api::{count_of, point_of, v1};
+use weft_api::{count_of, point_of, port_message, v1};
 use weft_fabric::{CountsByPort, PortCounts, PortRef, Snapshot};
 use weft_wire::pm::Counter;
 
-use super::counts;
 use crate::args::Report;
 use crate::connect::{Effort, Session};
 use crate::error::CliError;
@@ -27,6 +26,25 @@ pub(super) struct Moments {
 }
 
 impl Moments {
+    /// When what is shown of a moment of the past begins; none where it is all that was counted up to then.
+    pub(super) fn begin_before(args: &Report, then_ms: i64) -> Result<Option<i64>, CliError> {
+        if args.end.is_some() {
+            let why = "--at is the end of what is shown: it goes with --begin, not with --end";
+            return Err(CliError::Usage(why.to_owned()));
+        }
+        let Some(begin) = Self::of(args)?.and_then(|moments| moments.begin) else {
+            return Ok(None);
+        };
+        match begin < then_ms {
+            true => Ok(Some(begin)),
+            false => Err(CliError::Usage(format!(
+                "--begin, {}, is not before --at, {}",
+                local(begin),
+                local(then_ms)
+            ))),
+        }
+    }
+
     /// Those of -b and -e; none where neither is given.
     pub(super) fn of(args: &Report) -> Result<Option<Self>, CliError> {
         let now = now_ms();
@@ -50,21 +68,14 @@ impl Moments {
     }
 }
 
-/// What the ports of a reading had counted at a moment; their links' quality is that of the reading.
+/// What the ports of a fabric had counted at a moment. Of the quality of their links nothing is kept; lanes are those of the
+/// fabric.
 pub(super) async fn counts_at(
     session: &Session,
     snapshot: &Snapshot,
-    ports: &[v1::PortCounters],
     moment_ms: i64,
 ) -> Result<CountsByPort, CliError> {
-    let known: CountsByPort = ports
-        .iter()
-        .filter_map(|port| counts(snapshot, port, port.totals.as_ref()?))
-        .collect();
-    let ids: Vec<v1::PortId> = ports
-        .iter()
-        .filter_map(|port| port.port.as_ref()?.port)
-        .collect();
+    let ids = ports(snapshot);
     for (window_ms, step_ms) in LOOKS {
         let mut found = CountsByPort::new();
         for ids in ids.chunks(PORTS) {
@@ -78,11 +89,6 @@ pub(super) async fn counts_at(
             read(session, snapshot, request, &mut found).await?;
         }
         if !found.is_empty() {
-            for (at, counts) in &mut found {
-                if let Some(now) = known.get(at) {
-                    (counts.quality, counts.lanes_down) = (now.quality, now.lanes_down);
-                }
-            }
             return Ok(found);
         }
     }
@@ -91,6 +97,29 @@ pub(super) async fn counts_at(
         "no reading of counters is kept of the {hours} hours before {}; `weft history` tells what is kept",
         local(moment_ms)
     )))
+}
+
+/// The ports that are read: those with a link, and port 0 of switches.
+fn ports(snapshot: &Snapshot) -> Vec<v1::PortId> {
+    let nodes = snapshot.topology.nodes();
+    let ports = nodes.flat_map(|(_, node)| {
+        let linked = node.ports();
+        let linked = linked.filter(|(number, port)| port.peer.is_some() || number.0 == 0);
+        linked.map(|(number, _)| port_message(node.guid(), number))
+    });
+    ports.collect()
+}
+
+/// Lanes that the link of a port has lost.
+fn lanes_down(snapshot: &Snapshot, at: PortRef) -> u8 {
+    let info = snapshot.topology.port(at).map(|port| &port.info);
+    info.map_or(0, |info| {
+        let (up, left) = (info.link_width_active, info.link_width_downgrade_rx_active);
+        match left.0 != 0 && left.0 < up.0 {
+            true => up.lanes().saturating_sub(left.lanes()) as u8,
+            false => 0,
+        }
+    })
 }
 
 /// Adds the last totals of each port of a request.
@@ -123,14 +152,13 @@ async fn read(
             continue;
         };
         let counters = Counter::ALL.map(|counter| count_of(totals, counter).unwrap_or_default());
-        found.insert(
-            PortRef { node, port },
-            PortCounts {
-                counters,
-                quality: 0,
-                lanes_down: 0,
-            },
-        );
+        let at = PortRef { node, port };
+        let counts = PortCounts {
+            counters,
+            quality: None,
+            lanes_down: lanes_down(snapshot, at),
+        };
+        found.insert(at, counts);
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ pub(super) fn json(page: &v1::GetHealthResponse) -> Value {
         .map(|count| (count.kind.clone(), count.count.into()))
         .collect();
     json!({
+        "moment": page.moment.as_ref().map(crate::at::as_json),
         "time": utc_json(page.time),
         "generation": page.generation,
         "color": color(page.color()),

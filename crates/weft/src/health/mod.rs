@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
+use weft_api::time::unix_s;
 use weft_api::v1;
 use weft_fabric::text::count;
 
@@ -39,10 +40,16 @@ pub(crate) async fn run(args: &Args, command: &Health) -> Result<ExitCode, CliEr
     {
         return forget(&session, point, *dry_run, *json).await;
     }
+    let at = command.at.moment()?;
+    if at.is_some() && command.watch.is_some() {
+        let why = "--at shows one page of the past and does not go with --watch";
+        return Err(CliError::Usage(why.to_owned()));
+    }
     loop {
         let mut service = session.services(Effort::Look).health();
-        let page = service.get_health(v1::GetHealthRequest {});
+        let page = service.get_health(v1::GetHealthRequest { at });
         let page = session.answer(Effort::Look, page).await?;
+        command.at.tell(page.moment.as_ref())?;
         print(args, command, &page)?;
         let Some(pause) = command.watch else {
             return Ok(exit_code(&page));
@@ -58,11 +65,13 @@ fn print(args: &Args, command: &Health, page: &v1::GetHealthResponse) -> Result<
     if command.csv {
         return output::text(data::csv(page));
     }
+    // Ages are those of then.
+    let then = page.moment.as_ref().map(|shown| unix_s(shown.time));
     let layout = Layout {
         styles: Styles::stdout(args.color),
         columns: columns(),
         all: command.all,
-        now: now(),
+        now: then.unwrap_or_else(now),
     };
     let clear = match command.watch {
         Some(_) if stdout().is_terminal() => CLEAR,

@@ -20,9 +20,9 @@ pub(super) async fn write(all: &Args, args: &Report) -> Result<ExitCode, CliErro
     check(args)?;
     let mut needs = PARTS.to_vec();
     needs.extend(args.vl_tables.then_some(Needs::PortTables));
-    let mut snapshot = load(&all.daemon, args, &needs, SnapshotParts::ALL).await?;
+    let (mut snapshot, then_ms) = load(&all.daemon, args, &needs, SnapshotParts::ALL).await?;
     if args.snapshot.is_none() && args.stats {
-        snapshot.counts = Some(errors::totals(&all.daemon, &snapshot).await?);
+        snapshot.counts = Some(errors::totals(&all.daemon, &snapshot, then_ms).await?);
     }
     let options = SnapshotOptions {
         port_tables: args.vl_tables || args.snapshot.is_some(),

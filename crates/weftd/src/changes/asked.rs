@@ -31,6 +31,8 @@ pub(super) struct Asked {
     pub(super) time_ns: u64,
     /// The call without its service.
     method: String,
+    /// What it does to ports; empty where it is about none.
+    action: String,
     named: Vec<Named>,
     plan: u64,
     pub(super) change: v1::Change,
@@ -101,6 +103,7 @@ impl Asked {
         Some(Self {
             time_ns: unix_time_ns,
             method,
+            action: text(request, "action").to_owned(),
             named,
             plan,
             change,
@@ -145,6 +148,7 @@ impl Asked {
         (from..=to).contains(&at)
             && (event.row.kind != "plan_in_force" || event.plan() == self.plan)
             && leads_to(&self.method, event)
+            && (event.row.kind != "port_changed" || text(&event.body, "action") == self.action)
             && (!is_of_port || keys(&event.named).iter().any(|key| own.contains(key)))
     }
 }
@@ -254,10 +258,23 @@ fn planned(request: &Value, parts: &str) -> String {
     if request.get("undrain").is_some() {
         return format!("undrain {parts}");
     }
+    if let Some(moment) = request.get("as_of") {
+        return back(moment);
+    }
     match text(request, "engine") {
         "" => "another configuration".to_owned(),
         engine => format!("engine {engine}"),
     }
+}
+
+/// The way back to a moment in words.
+fn back(moment: &Value) -> String {
+    for kind in ["sweep", "generation"] {
+        if let Some(number) = number(moment.get(kind)) {
+            return format!("back to {kind} {number}");
+        }
+    }
+    format!("back to {}", text(moment, "time"))
 }
 
 /// `PauseSweeps` as `pause sweeps`.

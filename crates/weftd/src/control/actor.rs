@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tracing::{error, info};
 use weft_api::v1::{OperationKind, OperationState};
 use weft_config::Severity;
+use weft_manager::PortOrder;
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError, RoutePlan};
 
@@ -21,7 +22,11 @@ use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
 use super::requester::Requester;
 use super::running::{Running, not_paused};
-use super::{Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded, Version};
+use super::switched;
+use super::{
+    Applied, Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded,
+    Switching, Version,
+};
 use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
@@ -62,6 +67,8 @@ struct Making {
 /// Owns the settings in force.
 pub(crate) struct Actor {
     orders: mpsc::Receiver<Order>,
+    /// To give itself orders, as long as somebody else can.
+    own_orders: mpsc::WeakSender<Order>,
     source: Source,
     hub: Arc<EventHub>,
     engine: mpsc::Sender<Request>,
@@ -84,7 +91,7 @@ impl Actor {
     pub(super) fn new(
         parts: Parts,
         operations: Arc<Operations>,
-        orders: mpsc::Receiver<Order>,
+        (own_orders, orders): (mpsc::WeakSender<Order>, mpsc::Receiver<Order>),
     ) -> Self {
         let disk = Disk::new(parts.saved);
         let ports = Ports::new(parts.engine.clone(), parts.hub.clone(), disk.clone());
@@ -96,6 +103,7 @@ impl Actor {
         parts.hub.set_planned(parts.drift.message());
         Self {
             orders,
+            own_orders,
             source: parts.source,
             hub: parts.hub,
             engine: parts.engine,
@@ -225,6 +233,7 @@ impl Actor {
 
     fn made(&mut self, made: Made, operation: String, revision: u64) -> Result<Planned, Refusal> {
         let Made { plan, findings } = made;
+        let back = plan.as_ref().and_then(|computed| computed.back.clone());
         let plan = plan.map(|computed| self.keep(computed, revision));
         match &plan {
             None => {
@@ -246,6 +255,7 @@ impl Actor {
             plan,
             findings,
             operation,
+            back,
         })
     }
 
@@ -255,12 +265,14 @@ impl Actor {
             wanted,
             what,
             plan,
+            back,
         } = computed;
         let (id, forgotten) = self.plans.keep(Plan {
             epoch,
             revision,
             wanted,
             what,
+            ports: back.map_or_else(Vec::new, |back| back.ports),
         });
         if let Some(forgotten) = forgotten {
             let why = Refusal::Unknown { id: forgotten }.to_string();
@@ -269,7 +281,7 @@ impl Actor {
         (id, plan)
     }
 
-    async fn apply(&mut self, id: u64, by: &Origin) -> Result<u64, Refusal> {
+    async fn apply(&mut self, id: u64, by: &Origin) -> Result<Applied, Refusal> {
         let plan = self.plans.get(id)?;
         if let Err(error) = self.operations.applies(id, by) {
             self.plans.forget(id);
@@ -301,19 +313,30 @@ impl Actor {
             sweep: adopted.sweep,
         });
         self.put_in_force_and_tell(&plan.wanted, &what);
+        let [forth, back] = switched::orders(&plan.ports, by, &plan.what);
         self.plans.carried_out(Undo {
             id,
             before,
             after: plan.wanted.clone(),
             what: plan.what,
+            ports: back,
         });
+        let switching = self.switch(forth);
         self.note(&plan.wanted).await;
         if drains {
             self.disk
                 .has(adopted.state, Disk::deadline(), || what)
                 .await?;
         }
-        Ok(adopted.sweep)
+        Ok(Applied {
+            sweep: adopted.sweep,
+            switching,
+        })
+    }
+
+    /// Has ports switched once this order is carried out.
+    fn switch(&self, ports: Vec<PortOrder>) -> Switching {
+        switched::begin(self.own_orders.upgrade(), &self.engine, ports)
     }
 
     async fn roll_back(&mut self, expected: u64, by: &Origin) -> Result<Undone, Refusal> {
@@ -344,6 +367,7 @@ impl Actor {
             sweep: adopted.sweep,
         });
         self.put_in_force_and_tell(&undo.before, &what);
+        let switching = self.switch(undo.ports);
         self.note(&undo.before).await;
         if undo.before.arrangement.drains != undo.after.arrangement.drains {
             self.disk
@@ -355,6 +379,7 @@ impl Actor {
             what: undo.what,
             id: undo.id,
             operation: operation.to_owned(),
+            switching,
         })
     }
 

@@ -90,6 +90,7 @@ impl Door {
                 revision: 0,
                 wanted: wanted.clone(),
                 what: "a change".to_owned(),
+                ports: Vec::new(),
             });
         }
         let (stop, stopping) = Stopping::new();
@@ -112,7 +113,10 @@ impl Door {
 
     fn apply(&self, id: u64) -> JoinHandle<Result<u64, Refusal>> {
         let control = self.control.clone();
-        tokio::spawn(async move { control.apply(id, Origin::default(), usual_deadline()).await })
+        tokio::spawn(async move {
+            let applied = control.apply(id, Origin::default(), usual_deadline()).await;
+            applied.map(|applied| applied.sweep)
+        })
     }
 
     fn roll_back(&self) -> JoinHandle<Result<Undone, Refusal>> {

@@ -13,6 +13,7 @@
 //! | `drift` | plans in force that the configuration file lacks, also after a restart |
 //! | `fabrics` | what a configuration changes of the virtual fabrics |
 //! | `hangup` | reload by SIGHUP |
+//! | `switched` | ports that a way back to a moment switches |
 //!
 //! A disconnected client cancels its commands that have not started. Started commands run to their end.
 
@@ -27,6 +28,7 @@ mod plans;
 mod ports;
 mod requester;
 mod running;
+mod switched;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ use tokio::time::Instant;
 use weft_api::v1::OperationKind;
 use weft_config::Finding;
 use weft_config::link_rules::LinkRules;
+use weft_manager::sm::back::{Back, Then};
 use weft_manager::sm::loop_test::LoopTestError;
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
@@ -54,6 +57,7 @@ pub(crate) use plans::Undone;
 use requester::Requester;
 pub(crate) use running::Restored;
 use running::RunningOrder;
+pub(crate) use switched::{PortsSwitched, Switching};
 
 use crate::attachment::Detached;
 use crate::config::{Loaded, Source};
@@ -143,6 +147,8 @@ pub(crate) enum PlanRequest {
     Change(Change, String),
     /// The configuration in force with other elements.
     Elements(ElementOrder),
+    /// Back to a moment, and which one that is, in words.
+    Back(Box<Then>, String),
 }
 
 impl PlanRequest {
@@ -159,7 +165,7 @@ impl PlanRequest {
     fn what(&self) -> String {
         match self {
             Self::Config(_) => "another configuration".to_owned(),
-            Self::Change(_, what) => what.clone(),
+            Self::Change(_, what) | Self::Back(_, what) => what.clone(),
             Self::Elements(order) => order.what(),
         }
     }
@@ -172,6 +178,17 @@ pub(crate) struct Planned {
     pub(crate) findings: Vec<Finding>,
     /// Identity of the operation.
     pub(crate) operation: String,
+    /// What a way back to a moment changes besides routes.
+    pub(crate) back: Option<Back>,
+}
+
+/// A plan that is carried out.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    /// Number of the sweep that does it.
+    pub(crate) sweep: u64,
+    /// Ports that it switches.
+    pub(crate) switching: Switching,
 }
 
 /// Result of a reload.
@@ -186,7 +203,7 @@ pub(crate) struct Reloaded {
 /// Orders to the actor.
 enum Order {
     Plan(PlanRequest, Origin, Requester<Planned>),
-    Apply(u64, Origin, Requester<u64>),
+    Apply(u64, Origin, Requester<Applied>),
     /// With the number of the plan to undo, 0 for the last one.
     RollBack(u64, Origin, Requester<Undone>),
     Reload(bool, Requester<Reloaded>),
@@ -240,7 +257,8 @@ impl Control {
             log: parts.log.clone(),
             operations: Arc::new(Operations::new(parts.hub.clone())),
         };
-        let actor = Actor::new(parts, control.operations.clone(), receiver);
+        let orders = control.orders.downgrade();
+        let actor = Actor::new(parts, control.operations.clone(), (orders, receiver));
         (control, actor)
     }
 
@@ -270,13 +288,13 @@ impl Control {
             .await
     }
 
-    /// Carries a plan out; returns the number of the sweep that does it.
+    /// Carries a plan out.
     pub(crate) async fn apply(
         &self,
         id: u64,
         by: Origin,
         begin_by: Instant,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<Applied, Refusal> {
         self.order(begin_by, |requester| Order::Apply(id, by, requester))
             .await
     }
@@ -291,7 +309,7 @@ impl Control {
         let request = PlanRequest::Elements(order);
         let planned = self.plan(request, by.clone(), begin_by).await?;
         match planned.plan {
-            Some((id, _)) => self.apply(id, by, begin_by).await,
+            Some((id, _)) => Ok(self.apply(id, by, begin_by).await?.sweep),
             None => {
                 let findings = planned.findings.iter().map(ToString::to_string);
                 Err(Refusal::Config(findings.collect::<Vec<_>>().join("\n")))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 use weft_config::{Finding, Severity};
+use weft_manager::sm::back::Back;
 use weft_manager::sm::reroute::{Basis, Change, RoutePlan};
 
 use super::{Configuration, PlanRequest, Refusal, Version};
@@ -23,6 +24,7 @@ pub(super) struct Computed {
     pub(super) wanted: Version,
     pub(super) what: String,
     pub(super) plan: RoutePlan,
+    pub(super) back: Option<Back>,
 }
 
 /// Inputs of a plan.
@@ -39,6 +41,11 @@ impl Planner {
         let (text, what) = match request {
             PlanRequest::Change(change, what) => {
                 let configuration = Arc::clone(&self.configuration);
+                return self.compute(change, what, configuration, Vec::new()).await;
+            }
+            PlanRequest::Back(then, what) => {
+                let configuration = Arc::clone(&self.configuration);
+                let change = Change::Back(then);
                 return self.compute(change, what, configuration, Vec::new()).await;
             }
             PlanRequest::Config(text) => (text, "another configuration".to_owned()),
@@ -75,6 +82,7 @@ impl Planner {
         ask(&self.engine, Request::Basis { change, done })?;
         let basis: Box<Basis> = answer.await.map_err(|_| Refusal::Stopping)??;
         let (epoch, arrangement) = (basis.epoch, basis.wanted.clone());
+        let back = basis.back.clone();
         let plan = tokio::task::spawn_blocking(move || basis.plan()).await;
         let plan = plan.map_err(|error| Refusal::Failed(error.to_string()))??;
         let wanted = Version {
@@ -87,6 +95,7 @@ impl Planner {
                 wanted,
                 what,
                 plan,
+                back,
             }),
             findings,
         })

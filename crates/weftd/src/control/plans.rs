@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use weft_manager::PortOrder;
+use weft_manager::sm::back::PortBack;
 use weft_manager::sm::reroute::RerouteError;
 
-use super::{Refusal, Version};
+use super::{Refusal, Switching, Version};
 
 /// Plans that are remembered; the oldest is forgotten.
 pub(super) const PLANS_MAX: usize = 16;
@@ -21,6 +23,8 @@ pub(super) struct Plan {
     pub(super) wanted: Version,
     /// Description of the change.
     pub(super) what: String,
+    /// Ports that it switches.
+    pub(super) ports: Vec<PortBack>,
 }
 
 /// A plan that was carried out.
@@ -31,6 +35,8 @@ pub(super) struct Undo {
     pub(super) before: Version,
     pub(super) after: Version,
     pub(super) what: String,
+    /// Orders that switch its ports back.
+    pub(super) ports: Vec<PortOrder>,
 }
 
 /// Result of an undo.
@@ -43,6 +49,8 @@ pub(crate) struct Undone {
     pub(crate) id: u64,
     /// Identity of the operation.
     pub(crate) operation: String,
+    /// Ports that are switched back.
+    pub(crate) switching: Switching,
 }
 
 /// All of them.

@@ -2,43 +2,35 @@
 
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
+use weft_api::snapshot::health_of_piece;
 use weft_api::time::timestamp_s;
 use weft_api::v1;
 use weft_api::v1::fabric_health_service_server::FabricHealthService;
-use weft_health::{Color, End, Figure, Finding, Forgotten, PointError};
+use weft_health::{Color, End, Figure, Finding, Forgotten, Page, PointError};
 
+use super::details::detailed;
+use super::facts::Facts;
+use super::past::NOT_KEPT;
 use super::{Services, attachment, stopping};
+use crate::event_hub::EventHub;
 use crate::health::Order;
 
 #[tonic::async_trait]
 impl FabricHealthService for Services {
     async fn get_health(
         &self,
-        _: Request<v1::GetHealthRequest>,
+        request: Request<v1::GetHealthRequest>,
     ) -> Result<Response<v1::GetHealthResponse>, Status> {
+        if let Some(at) = request.into_inner().at {
+            return self.health_then(at).await.map(Response::new);
+        }
         let page = self.health.page();
         if page.unix_time == 0 {
             return Err(Status::unavailable(
                 "there is no page yet; ask again in a second",
             ));
         }
-        let status = self.hub.status();
-        let counts = page.counts.iter();
-        let counts = counts.map(|(kind, count)| v1::HealthCount {
-            kind: kind.name().to_owned(),
-            count: *count,
-        });
-        Ok(Response::new(v1::GetHealthResponse {
-            time: Some(timestamp_s(page.unix_time)),
-            generation: page.generation,
-            color: color(page.color).into(),
-            figures: page.figures.iter().map(figure).collect(),
-            findings: page.findings.iter().map(finding).collect(),
-            counts: counts.collect(),
-            attachment: Some(attachment(self.hub.attachment())),
-            role: status.role.to_string(),
-            master: status.master.map_or(0, |master| master.0),
-        }))
+        Ok(Response::new(health_page(&page, &self.hub)))
     }
 
     async fn forget_gone(
@@ -64,6 +56,50 @@ impl FabricHealthService for Services {
             PointError::Unknown(_) => Status::not_found(format!("point: {error}")),
         })?;
         Ok(Response::new(v1::ForgetGoneResponse { nodes, links }))
+    }
+}
+
+impl Services {
+    /// The page of a moment of the past.
+    async fn health_then(&self, at: v1::Moment) -> Result<v1::GetHealthResponse, Status> {
+        let past = self.past_of("at", at).await?;
+        let time = past.shown.time.map(|time| time.to_string());
+        let lacking = || {
+            let why = format!(
+                "the state of {} has no page of what was wrong: that version of weftd did not keep it, or there was none yet",
+                time.unwrap_or_default()
+            );
+            detailed(&Status::failed_precondition(why), NOT_KEPT, Facts::none())
+        };
+        let page = past.health.ok_or_else(lacking)?;
+        let page = health_of_piece(&page);
+        let page = page.map_err(|error| Status::internal(error.to_string()))?;
+        Ok(v1::GetHealthResponse {
+            moment: Some(past.shown),
+            ..page
+        })
+    }
+}
+
+/// A page as a message.
+pub(crate) fn health_page(page: &Page, hub: &EventHub) -> v1::GetHealthResponse {
+    let status = hub.status();
+    let counts = page.counts.iter();
+    let counts = counts.map(|(kind, count)| v1::HealthCount {
+        kind: kind.name().to_owned(),
+        count: *count,
+    });
+    v1::GetHealthResponse {
+        time: Some(timestamp_s(page.unix_time)),
+        generation: page.generation,
+        color: color(page.color).into(),
+        figures: page.figures.iter().map(figure).collect(),
+        findings: page.findings.iter().map(finding).collect(),
+        counts: counts.collect(),
+        attachment: Some(attachment(hub.attachment())),
+        role: status.role.to_string(),
+        master: status.master.map_or(0, |master| master.0),
+        moment: None,
     }
 }
 

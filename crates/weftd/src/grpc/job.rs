@@ -178,7 +178,8 @@ impl Question {
         let mut refused = None;
         for time in times {
             match past::read(reader, StateQuestion::At(time)) {
-                Ok((snapshot, moment)) => {
+                Ok(past) => {
+                    let (snapshot, moment) = (past.snapshot, past.shown);
                     moment.warnings.iter().cloned().for_each(&mut *warn);
                     let is_known = moments.iter().any(|known| known.since == moment.since);
                     if !is_known {

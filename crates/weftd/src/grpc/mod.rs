@@ -27,6 +27,7 @@ mod perf;
 mod perf_group;
 mod picture;
 mod plan;
+mod plan_back;
 mod port;
 mod port_lists;
 mod ports;
@@ -102,7 +103,7 @@ use crate::tls::Tls;
 use crate::what_if::Forecasts;
 
 pub(crate) use counters::CounterReaders;
-pub(crate) use fabric_health::color;
+pub(crate) use fabric_health::{color, health_page};
 use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;

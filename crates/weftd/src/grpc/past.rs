@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
-use weft_api::snapshot::of_pieces;
+use weft_api::snapshot::{HEALTH, ROUTING, of_pieces};
 use weft_api::time::timestamp_ms;
 use weft_api::v1;
 use weft_api::v1::moment::Moment as Asked;
@@ -18,6 +18,20 @@ use crate::event_hub::unix_time_ms;
 
 /// Reason of a moment of which nothing is known.
 const NOT_KNOWN: &str = "NOT_KNOWN_THEN";
+/// Reason of a moment whose state has not what is asked for.
+pub(super) const NOT_KEPT: &str = "NOT_KEPT_THEN";
+
+/// A moment of the past.
+pub(super) struct Past {
+    /// The fabric.
+    pub(super) snapshot: Arc<Snapshot>,
+    /// What people had decided about routes, as it was kept; none where it was not.
+    pub(super) routing: Option<Vec<u8>>,
+    /// The page of what was wrong, as it was kept; none where it was not.
+    pub(super) health: Option<Vec<u8>>,
+    /// Which moment it is.
+    pub(super) shown: v1::MomentShown,
+}
 
 impl Services {
     /// The fabric as it was at a moment, and which moment that is.
@@ -25,7 +39,13 @@ impl Services {
         &self,
         at: v1::Moment,
     ) -> Result<(Arc<Snapshot>, v1::MomentShown), Status> {
-        let question = question(&at)?;
+        let past = self.past_of("at", at).await?;
+        Ok((past.snapshot, past.shown))
+    }
+
+    /// All that is known of the moment that a field of a request has.
+    pub(super) async fn past_of(&self, field: &str, at: v1::Moment) -> Result<Past, Status> {
+        let question = question(field, &at)?;
         let (history, _permit) = self.history().await?;
         let read = tokio::task::spawn_blocking(move || read(&history.reader(), question));
         read.await
@@ -45,32 +65,36 @@ impl Services {
     }
 }
 
-fn question(at: &v1::Moment) -> Result<StateQuestion, Status> {
+fn question(field: &str, at: &v1::Moment) -> Result<StateQuestion, Status> {
     match &at.moment {
-        None => Err(Status::invalid_argument("at: expected a time or a sweep")),
+        None => Err(Status::invalid_argument(format!(
+            "{field}: expected a time, a sweep or a generation"
+        ))),
+        Some(Asked::Generation(generation)) => Ok(StateQuestion::Generation(*generation)),
         Some(Asked::Sweep(sweep)) => Ok(StateQuestion::Sweep(*sweep)),
         Some(Asked::Time(time)) => {
-            let at = millis("at", time)?;
+            let at = millis(field, time)?;
             match at <= unix_time_ms() {
                 true => Ok(StateQuestion::At(at)),
-                false => Err(Status::invalid_argument("at: expected a time up to now")),
+                false => Err(Status::invalid_argument(format!(
+                    "{field}: expected a time up to now"
+                ))),
             }
         }
     }
 }
 
-pub(super) fn read(
-    reader: &Reader,
-    question: StateQuestion,
-) -> Result<(Arc<Snapshot>, v1::MomentShown), Status> {
+pub(super) fn read(reader: &Reader, question: StateQuestion) -> Result<Past, Status> {
     let mut warnings = Vec::new();
     let answer = reader.state(question, &mut |word| warnings.push(word));
-    let state = match answer.map_err(|error| status(&error))? {
+    let mut state = match answer.map_err(|error| status(&error))? {
         StateAnswer::Known(state) => state,
         StateAnswer::Unknown { before, after } => {
             return Err(unknown(question, before, after, &warnings));
         }
     };
+    let routing = state.pieces.remove(&ROUTING[..]);
+    let health = state.pieces.remove(&HEALTH[..]);
     let snapshot = of_pieces(state.pieces).map_err(|error| Status::internal(error.to_string()))?;
     let shown = v1::MomentShown {
         time: Some(timestamp_ms(state.time_ms)),
@@ -79,7 +103,12 @@ pub(super) fn read(
         generation: state.since.generation,
         warnings,
     };
-    Ok((Arc::new(snapshot), shown))
+    Ok(Past {
+        snapshot: Arc::new(snapshot),
+        routing,
+        health,
+        shown,
+    })
 }
 
 fn unknown(
@@ -93,6 +122,7 @@ fn unknown(
     let mut text = match question {
         StateQuestion::At(ms) => format!("nothing is known of {}", timestamp_ms(ms)),
         StateQuestion::Sweep(sweep) => format!("nothing is known of sweep {sweep}"),
+        StateQuestion::Generation(number) => format!("nothing is known of generation {number}"),
     };
     text += &match (&before, &after) {
         (Some(before), Some(after)) => {

@@ -26,10 +26,20 @@ impl Services {
         by: Origin,
         begin_by: Instant,
     ) -> Result<v1::PlanRoutesResponse, Status> {
-        let topology = Arc::clone(&self.hub.snapshot().topology);
-        let request = plan_request(request, &topology)?;
+        let (request, moment) = match request.change {
+            Some(Asked::AsOf(at)) => {
+                let (request, moment) = self.way_back(at).await?;
+                (request, Some(moment))
+            }
+            _ => {
+                let topology = Arc::clone(&self.hub.snapshot().topology);
+                (plan_request(request, &topology)?, None)
+            }
+        };
         let planned = self.control.plan(request, by, begin_by).await;
         let planned = planned.map_err(|refusal| status(&refusal))?;
+        let way_back = moment.zip(planned.back);
+        let way_back = way_back.map(|(moment, back)| self.way_back_message(moment, &back));
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
             plan_id,
@@ -41,6 +51,7 @@ impl Services {
                 .collect(),
             generation: self.hub.snapshot().generation,
             operation_id: planned.operation,
+            way_back,
         })
     }
 
@@ -68,9 +79,10 @@ fn plan_request(
     topology: &Topology,
 ) -> Result<PlanRequest, Status> {
     let change = request.change.ok_or_else(|| {
-        Status::invalid_argument("change: expected config, engine, drain or undrain")
+        Status::invalid_argument("change: expected config, engine, drain, undrain or as_of")
     })?;
     Ok(match change {
+        Asked::AsOf(_) => return Err(Status::internal("a moment is no change by itself")),
         Asked::Config(text) => PlanRequest::Config(text),
         Asked::Engine(name) => {
             let what = format!("engine {name}");

@@ -61,11 +61,14 @@ impl RouteService for Services {
             return Err(wrong_field("label.operation_id", what));
         }
         let id = request.into_inner().plan_id;
-        let sweep = self.control.apply(id, by, begin_by).await;
-        let sweep = sweep.map_err(|refusal| status(&refusal))?;
+        let applied = self.control.apply(id, by, begin_by).await;
+        let applied = applied.map_err(|refusal| status(&refusal))?;
+        let ports = applied.switching.ended().await;
+        let swept = ports.as_ref().and_then(|ports| ports.sweep);
         Ok(Response::new(v1::ApplyRoutePlanResponse {
-            sweep,
+            sweep: swept.unwrap_or(applied.sweep),
             operation_id: self.control.operations().of_plan(id),
+            ports: ports.map(|ports| self.switched_message(ports)),
         }))
     }
 
@@ -78,11 +81,14 @@ impl RouteService for Services {
         let expected = request.into_inner().expected_plan_id;
         let undone = self.control.roll_back(expected, by, begin_by).await;
         let undone = undone.map_err(|refusal| status(&refusal))?;
+        let ports = undone.switching.ended().await;
+        let swept = ports.as_ref().and_then(|ports| ports.sweep);
         Ok(Response::new(v1::RollBackRoutesResponse {
-            sweep: undone.sweep,
+            sweep: swept.unwrap_or(undone.sweep),
             undone: undone.what,
             plan_id: undone.id,
             operation_id: undone.operation,
+            ports: ports.map(|ports| self.switched_message(ports)),
         }))
     }
 

@@ -30,6 +30,7 @@ use weft_manager::port_totals::PortTotals;
 
 use crate::error::DaemonError;
 use crate::event_hub::{EventHub, Stamped};
+use crate::health::Health;
 use crate::query_thread::QuerySettings;
 use crate::stopping::Stopping;
 pub(crate) use args::{HistoryArgs, HistoryPlace};
@@ -111,6 +112,7 @@ pub(crate) async fn keep(
     hub: Arc<EventHub>,
     totals: watch::Receiver<Arc<PortTotals>>,
     settings: watch::Receiver<QuerySettings>,
+    health: Health,
     stopping: Stopping,
 ) -> Result<(), DaemonError> {
     let (work, queue) = mpsc::channel(WORK_MAX);
@@ -123,7 +125,7 @@ pub(crate) async fn keep(
         let _ = done.send(());
     });
     spawned.map_err(|error| DaemonError::part("history", error.to_string()))?;
-    let lookout = Lookout::new(Arc::clone(&hub), settings);
+    let lookout = Lookout::new(Arc::clone(&hub), settings, health);
     tokio::select! {
         () = follow(&history, &hub, totals, lookout, &work) => {}
         () = stopping.wait() => {}

@@ -1,6 +1,6 @@
 //! The fabric's state over time: what is looked at, and what of it is recorded.
 //!
-//! A state is the published snapshot with what subnet administration knows. It is looked at when a snapshot is published,
+//! A state is the published snapshot with what subnet administration knows, what people have decided about routes, and the page of what is wrong. It is looked at when a snapshot is published,
 //! when a sweep ends and each second, for groups and settings that have changed meanwhile; only what both states do not
 //! share is compared, on the thread that writes.
 
@@ -8,13 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_api::snapshot::pieces;
+use weft_api::snapshot::{HEALTH, ROUTING, health_piece, pieces};
 use weft_fabric::{MulticastGroup, Snapshot};
+use weft_health::{Color, Page};
 use weft_history::{HistoryError, Mark, Recorder, STATE_LASTS_MS, StateHead, StateRecord};
 use weft_manager::sa::SaSettings;
+use weft_manager::sm::back::RoutingState;
 
 use crate::administration::{Wanted, administered};
 use crate::event_hub::{EventHub, unix_time_ms};
+use crate::grpc::health_page;
+use crate::health::Health;
 use crate::query_thread::QuerySettings;
 
 /// Between two looks at what is not published.
@@ -28,6 +32,10 @@ pub(super) struct Parts {
     snapshot: Arc<Snapshot>,
     groups: Arc<Vec<MulticastGroup>>,
     settings: Arc<SaSettings>,
+    /// What people have decided about routes.
+    routing: Option<Arc<RoutingState>>,
+    /// The page of what is wrong; none before the first.
+    health: Option<Arc<HealthPage>>,
     /// Whether groups and virtual fabrics are those of another manager.
     led: bool,
 }
@@ -37,7 +45,20 @@ impl Parts {
         Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && Arc::ptr_eq(&self.groups, &other.groups)
             && Arc::ptr_eq(&self.settings, &other.settings)
+            && self.routing.as_ref().map(Arc::as_ptr) == other.routing.as_ref().map(Arc::as_ptr)
+            && self.health.as_ref().map(Arc::as_ptr) == other.health.as_ref().map(Arc::as_ptr)
             && self.led == other.led
+    }
+
+    /// What is kept of it.
+    fn kept(&self) -> Kept {
+        // Another manager's decisions are not known.
+        let routing = self.routing.as_ref().filter(|_| !self.led);
+        Kept {
+            snapshot: self.snapshot(),
+            routing: routing.and_then(|routing| serde_json::to_vec(&**routing).ok()),
+            health: self.health.as_ref().map(|page| page.message.clone()),
+        }
     }
 
     /// The snapshot that readers get.
@@ -54,6 +75,33 @@ impl Parts {
         };
         administered(snapshot, groups, &self.settings, wanted)
     }
+}
+
+/// A state as it is kept.
+#[derive(Debug)]
+struct Kept {
+    snapshot: Snapshot,
+    /// What people have decided about routes, as JSON; none where another manager runs the fabric.
+    routing: Option<Vec<u8>>,
+    health: Option<Vec<u8>>,
+}
+
+/// A page of what is wrong that is kept until one finds something else.
+#[derive(Debug)]
+struct HealthPage {
+    substance: Substance,
+    message: Vec<u8>,
+}
+
+/// What a page finds: colours of figures, and findings with theirs. Values that change with each page do not count.
+type Substance = (Vec<Color>, Vec<(u64, Color)>);
+
+fn substance(page: &Page) -> Substance {
+    let figures = page.figures.iter().map(|figure| figure.color);
+    let findings = page.findings.iter();
+    let mut findings: Vec<_> = findings.map(|one| (one.key(), one.color)).collect();
+    findings.sort_unstable();
+    (figures.collect(), findings)
 }
 
 /// A state that is to be recorded.
@@ -77,17 +125,26 @@ pub(super) struct Lookout {
     hub: Arc<EventHub>,
     settings: watch::Receiver<QuerySettings>,
     in_force: Arc<SaSettings>,
+    health: Health,
+    /// The page that was looked at last, and the one that is kept.
+    page: (Arc<Page>, Option<Arc<HealthPage>>),
     last: Option<Parts>,
     marked: Instant,
 }
 
 impl Lookout {
-    pub(super) fn new(hub: Arc<EventHub>, settings: watch::Receiver<QuerySettings>) -> Self {
+    pub(super) fn new(
+        hub: Arc<EventHub>,
+        settings: watch::Receiver<QuerySettings>,
+        health: Health,
+    ) -> Self {
         let in_force = Arc::new(settings.borrow().sa.clone());
         Self {
             hub,
             settings,
             in_force,
+            health,
+            page: Default::default(),
             last: None,
             marked: Instant::now(),
         }
@@ -102,6 +159,8 @@ impl Lookout {
             snapshot: self.hub.snapshot(),
             groups: self.hub.multicast_groups(),
             settings: Arc::clone(&self.in_force),
+            routing: self.hub.routing(),
+            health: self.page(),
             led: self.hub.leader().is_some(),
         };
         let same = self.last.as_ref().is_some_and(|last| last.is(&parts));
@@ -119,6 +178,22 @@ impl Lookout {
             (self.last, self.marked) = (Some(parts), Instant::now());
         }
         taken
+    }
+
+    /// The last page that finds something else than the one before it.
+    fn page(&mut self) -> Option<Arc<HealthPage>> {
+        let now = self.health.page();
+        let (seen, kept) = &mut self.page;
+        if now.unix_time > 0 && !Arc::ptr_eq(seen, &now) {
+            let substance = substance(&now);
+            let is_new = |kept: &Arc<HealthPage>| kept.substance != substance;
+            if kept.as_ref().is_none_or(is_new) {
+                let message = health_piece(&health_page(&now, &self.hub));
+                *kept = Some(Arc::new(HealthPage { substance, message }));
+            }
+            *seen = now;
+        }
+        kept.clone()
     }
 
     /// Looks, and hands over a mark where it is time for one.
@@ -159,7 +234,7 @@ impl Lookout {
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// The last one, from which the next one's changes are told.
-    last: Option<Snapshot>,
+    last: Option<Kept>,
     head: Option<StateHead>,
     /// One that could not be recorded, and no later one has come.
     lost: Option<Box<State>>,
@@ -201,7 +276,7 @@ impl Recorded {
     }
 
     fn state(&mut self, state: Box<State>, write: &mut Write<'_>) -> Result<bool, HistoryError> {
-        let now = state.parts.snapshot();
+        let now = state.parts.kept();
         let recorded = write(&mut |recorder| {
             let whole = recorder.needs_whole_state(state.head.time_ms);
             let before = self.last.as_ref().filter(|_| !whole);
@@ -230,15 +305,20 @@ impl Recorded {
 /// A state, as what has changed since the one before or as a whole one.
 fn record_of(
     head: StateHead,
-    before: Option<&Snapshot>,
-    now: &Snapshot,
+    before: Option<&Kept>,
+    now: &Kept,
 ) -> Result<StateRecord, HistoryError> {
     let mut record = match before {
         Some(_) => StateRecord::changed(head),
         None => StateRecord::whole(head),
     };
-    pieces(before, now, &mut |piece| {
+    let snapshot = before.map(|before| &before.snapshot);
+    pieces(snapshot, &now.snapshot, &mut |piece| {
         record.piece(piece.key, piece.before, piece.now)
     })?;
+    let routing = before.and_then(|before| before.routing.as_deref());
+    record.piece(&ROUTING, routing, now.routing.as_deref())?;
+    let health = before.and_then(|before| before.health.as_deref());
+    record.piece(&HEALTH, health, now.health.as_deref())?;
     Ok(record)
 }

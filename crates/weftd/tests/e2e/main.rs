@@ -3,6 +3,7 @@
 
 mod admission;
 mod audit;
+mod back;
 mod black_box;
 mod changes;
 mod configuration;
@@ -52,6 +53,7 @@ mod slurm;
 mod states;
 mod support;
 mod terminal;
+mod then;
 mod tls;
 mod top;
 mod topology;

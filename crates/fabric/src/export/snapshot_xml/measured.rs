@@ -20,7 +20,9 @@ impl<W: Write> Writer<'_, W> {
         for (counter, value) in Counter::ALL.into_iter().zip(counts.counters) {
             self.field(element_name(counter), value)?;
         }
-        self.field("LinkQualityIndicator", counts.quality)?;
+        if let Some(quality) = counts.quality {
+            self.field("LinkQualityIndicator", quality)?;
+        }
         writeln!(self.out, "</PortStatus>")
     }
 

@@ -24,7 +24,7 @@ pub(super) fn read_counts(
     let has_lost = left.0 < info.link_width_active.0;
     Ok(Some(PortCounts {
         counters,
-        quality: status.optional("LinkQualityIndicator")?.unwrap_or(0),
+        quality: status.optional("LinkQualityIndicator")?,
         lanes_down: match has_lost {
             true => up.saturating_sub(left.lanes()) as u8,
             false => 0,

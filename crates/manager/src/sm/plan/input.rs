@@ -73,10 +73,10 @@ pub(in super::super) struct Held {
     /// Adaptive routing goes on at some switch by groups that are not known.
     pub(super) unknown_groups: bool,
     /// Links between switches that were there and are not.
-    pub(super) lost_links: Vec<(PortRef, PortRef)>,
+    pub(in super::super) lost_links: Vec<(PortRef, PortRef)>,
     /// The topology with them: what switches hold may lead over them, and they may come back while it is
     /// replaced.
-    pub(super) links: Arc<Topology>,
+    pub(in super::super) links: Arc<Topology>,
     /// Confirmed adaptive groups.
     pub(super) groups: PortGroupTables,
     /// All that multicast tables may hold.

@@ -60,7 +60,7 @@ impl Basis {
     /// # Errors
     /// [`RerouteError`] when there are no such routes.
     pub fn preview(&self) -> Result<Preview, RerouteError> {
-        let planned = self.routes()?;
+        let planned = self.routes(self.switched().0, |end| end)?;
         let routed = planned.routed.as_ref().ok_or(RerouteError::NoRoutes)?;
         if let Some(drained) = self
             .drained

@@ -1,0 +1,166 @@
+//! Back to a moment: engine, drains and disabled ports of then, planned and applied like any change of routes.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, Start, wait_for};
+use crate::quarantine::json;
+
+/// Four edge switches with four hosts each under four cores.
+const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
+/// How long after a change the last state of the fabric is recorded.
+const SETTLED: Duration = Duration::from_millis(2_500);
+
+/// All forwarding tables as text.
+fn tables(daemon: &Daemon) -> String {
+    daemon.weft_ok(&["report", "linear"])
+}
+
+/// The generation of a state that is recorded.
+fn recorded(daemon: &Daemon) -> String {
+    std::thread::sleep(SETTLED);
+    let shown = json(&daemon.weft_ok(&["fabric", "show", "--json"]));
+    format!("generation:{}", shown["generation"])
+}
+
+fn links(daemon: &Daemon, count: u32) {
+    wait_for(|| {
+        let shown = daemon.weft_ok(&["report", "links", "-d", "0"]);
+        shown.contains(&format!("{count} Links")).then_some(())
+    });
+}
+
+fn planned(daemon: &Daemon, at: &str) -> Value {
+    json(&daemon.weft_ok(&["route", "plan", "--as-of", at, "--json"]))
+}
+
+fn apply(daemon: &Daemon, plan: &Value) -> Value {
+    let id = plan["plan_id"].to_string();
+    let said = ["route", "apply", &id, "--reason", "as it was", "--json"];
+    json(&daemon.weft_ok(&said))
+}
+
+fn engine(daemon: &Daemon) -> String {
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "auto", "--json"]));
+    planned["plan"]["engine_before"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// Drains a switch, changes the engine and disables a port; the tables that follow.
+fn change(daemon: &Daemon, other: &str) -> String {
+    daemon.weft_ok(&["drain", "node:core2", "--reason", "fan"]);
+    let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", other, "--json"]));
+    daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+    let port = "node:edge1:port:7";
+    daemon.weft_ok(&["port", "disable", port, "--reason", "ticket 12"]);
+    links(daemon, 31);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    tables(daemon)
+}
+
+#[test]
+fn engine_drains_and_ports_of_then_come_back_with_its_routes() {
+    let daemon = Start::new(TREE).up();
+    links(&daemon, 32);
+    let first_engine = engine(&daemon);
+    let other = match first_engine.as_str() {
+        "shortestpath" => "dmodc",
+        _ => "shortestpath",
+    };
+    let first = tables(&daemon);
+    let before = recorded(&daemon);
+    let second = change(&daemon, other);
+    assert_ne!(first, second);
+    let after = recorded(&daemon);
+
+    let plan = planned(&daemon, &before);
+    let back = &plan["way_back"];
+    assert_eq!(plan["plan"]["engine"], first_engine, "{plan}");
+    assert_eq!(plan["plan"]["engine_before"], other, "{plan}");
+    assert!(plan["plan"]["routes"].as_u64() > Some(0), "{plan}");
+    assert!(plan["plan"]["certificate"]["routes"].as_u64() > Some(0));
+    assert_eq!(plan["plan"]["unlike_then"], 0, "{plan}");
+    assert_eq!(back["settings"][0]["element"], "RoutingAlgorithm", "{back}");
+    assert_eq!(back["drains"][0]["part"]["node_name"], "core2", "{back}");
+    assert_eq!(back["drains"][0]["drained"], false, "{back}");
+    assert_eq!(back["ports"][0]["port"]["node_name"], "edge1", "{back}");
+    assert_eq!(back["ports"][0]["port"]["port"], 7, "{back}");
+    assert_eq!(back["ports"][0]["disabled"], false, "{back}");
+    assert_eq!(back["ports"][0]["reason"], "ticket 12", "{back}");
+    assert_eq!(back["links_gone_count"], 1, "{back}");
+    assert_eq!(tables(&daemon), second, "a plan changes nothing");
+    let said = daemon.weft_ok(&["route", "plan", "--as-of", &before]);
+    for line in ["undrain core2", "enable edge1:7 (ticket 12", "proved: "] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(said.lines().all(|line| line.len() <= 110), "{said}");
+
+    let plan = planned(&daemon, &before);
+    let done = apply(&daemon, &plan);
+    assert_eq!(done["ports"]["count"], 1, "{done}");
+    assert_eq!(done["ports"]["failed"], Value::Array(Vec::new()), "{done}");
+    links(&daemon, 32);
+    wait_for(|| (tables(&daemon) == first).then_some(()));
+    assert_eq!(daemon.weft_ok(&["route", "drains"]), "nothing is drained\n");
+    assert_eq!(engine(&daemon), first_engine);
+    let told = daemon.weft_ok(&["who", "edge1:7"]);
+    assert!(told.contains("as it was"), "{told}");
+    let audit = daemon.weft_ok(&["audit", "list"]);
+    assert!(
+        audit.contains("ApplyRoutePlan") && audit.contains("as it was"),
+        "{audit}"
+    );
+    let operations = daemon.weft_ok(&["operation", "list"]);
+    assert!(operations.contains("back to "), "{operations}");
+
+    // To and fro, also after a restart: the state is on disk.
+    std::thread::sleep(SETTLED);
+    let (code, dir) = daemon.stop();
+    assert_eq!(code, Some(0));
+    let daemon = Start::in_dir(dir, TREE).up();
+    links(&daemon, 32);
+    let plan = planned(&daemon, &after);
+    assert_eq!(plan["plan"]["unlike_then"], 0, "{plan}");
+    let done = apply(&daemon, &plan);
+    assert_eq!(done["ports"]["count"], 1, "{done}");
+    links(&daemon, 31);
+    wait_for(|| (tables(&daemon) == second).then_some(()));
+    let listed = daemon.weft_ok(&["port", "list", "--disabled"]);
+    assert!(listed.contains("ticket 12"), "{listed}");
+    let undone = json(&daemon.weft_ok(&["route", "rollback", "--json"]));
+    assert_eq!(undone["ports"]["count"], 1, "{undone}");
+    links(&daemon, 32);
+    wait_for(|| (tables(&daemon) == first).then_some(()));
+}
+
+#[test]
+fn a_moment_without_what_is_needed_is_refused() {
+    let daemon = Start::new(TREE).up();
+    links(&daemon, 32);
+    let at = recorded(&daemon);
+    let plan = planned(&daemon, &at);
+    assert_eq!(plan["plan"]["routes"], 0, "{plan}");
+    let said = daemon.weft_ok(&["route", "plan", "--as-of", &at]);
+    let same = "settings of routes, drains and disabled ports are as they were";
+    assert!(said.contains(same), "{said}");
+    for (at, code, told) in [
+        ("1999-01-01", 1, "the nearest known time is "),
+        (
+            "generation:99999",
+            1,
+            "nothing is known of generation 99999",
+        ),
+        (
+            "generation:x",
+            2,
+            "--as-of: 'generation:x': expected the number",
+        ),
+        ("2099-01-01", 2, "is yet to come"),
+    ] {
+        let message = daemon.weft_fails(code, &["route", "plan", "--as-of", at]);
+        assert!(message.contains(told), "{at}: {message}");
+    }
+}
