@@ -54,9 +54,9 @@ const OF_SNAPSHOT: [&str; 3] = ["route", "validatevlroutes", "validatevlcreditlo
 const SNAPSHOT: &str = "snapshot.xml";
 /// Only what outlasts a restart, and only what is the hardware's.
 const EXTENTS: [&str; 2] = ["-P", "-H"];
-/// Reports on tables, which opareport does not read from a running fabric with these options, so that it tells of none; of a
-/// file it makes them as without.
-const OF_TABLES: [&str; 12] = [
+/// Reports on tables, which opareport does not read from a running fabric with these options, so that it tells of none or
+/// crashes; of a file it makes them as without.
+const OF_TABLES: [&str; 13] = [
     "linear",
     "mcast",
     "mcgroups",
@@ -64,6 +64,7 @@ const OF_TABLES: [&str; 12] = [
     "portusage",
     "pathusage",
     "treepathusage",
+    "validatepgs",
     "validateroutes",
     "validatecreditloops",
     "validatemcroutes",
