@@ -164,8 +164,7 @@ proptest! {
                     request.mad[from..].iter_mut().zip(noise).for_each(|(to, from)| *to = *from);
                     pm.handle(Tick(step), PmInput::Received(request));
                 }
-                PmOutput::Event(_) | PmOutput::Cleared(_) => {}
-                PmOutput::Recall(_) => {}
+                PmOutput::Event(_) | PmOutput::Cleared(_) | PmOutput::Recall(_) => {}
             }
         }
         prop_assert_eq!(images, 1);
