@@ -127,6 +127,9 @@ fn up_to_the_fault(
         if is_shown(&done, shows) {
             return Ok(entries);
         }
+        if matches!(done, Done::Panicked(..)) {
+            break;
+        }
     }
     Err(ShortenError::NotShown)
 }
@@ -248,6 +251,7 @@ impl<S: Fn(Shown<'_>) -> bool, G: FnMut(usize) -> bool> Search<'_, S, G> {
             player,
             pace: self.pace,
             now: Tick(0),
+            is_over: false,
             shows: &self.shows,
         };
         let mut kept = kept.iter().copied().peekable();
@@ -263,6 +267,9 @@ impl<S: Fn(Shown<'_>) -> bool, G: FnMut(usize) -> bool> Search<'_, S, G> {
             let entry = &self.entries[place];
             if play.until(entry.at) || play.input(entry.at, &entry.what) {
                 return true;
+            }
+            if play.is_over {
+                return false;
             }
         }
         false
@@ -284,6 +291,8 @@ struct Play<'a, S> {
     player: Player,
     pace: Pace,
     now: Tick,
+    /// The manager has panicked: nothing follows.
+    is_over: bool,
     shows: &'a S,
 }
 
@@ -291,7 +300,7 @@ impl<S: Fn(Shown<'_>) -> bool> Play<'_, S> {
     /// The deadlines before an input; returns whether the fault shows.
     fn until(&mut self, at: Tick) -> bool {
         let mut standing = 0;
-        while self.pace == Pace::Own && standing < STANDING_MAX {
+        while self.pace == Pace::Own && standing < STANDING_MAX && !self.is_over {
             let manager = self.player.manager();
             let due = manager.and_then(|manager| manager.deadline());
             let Some(due) = due.filter(|due| *due <= at) else {
@@ -310,21 +319,33 @@ impl<S: Fn(Shown<'_>) -> bool> Play<'_, S> {
 
     /// An input, and the plans that it leads to; returns whether the fault shows.
     fn input(&mut self, at: Tick, what: &What) -> bool {
+        if self.is_over {
+            return false;
+        }
         self.now = self.now.max(at);
         let what = match (what, self.player.plan()) {
             // Another number, where what led to it is left out.
             (What::Planned(_), Some(last)) => &What::Planned(last),
             (what, _) => what,
         };
-        if is_shown(&self.player.run(self.now, what), self.shows) {
+        if self.run(what) {
             return true;
         }
-        while let Some(plan) = self.player.plan().filter(|_| self.pace == Pace::Own) {
-            let done = self.player.run(self.now, &What::Planned(plan));
-            if is_shown(&done, self.shows) {
+        while let Some(plan) = self.player.plan() {
+            if self.pace != Pace::Own || self.is_over {
+                return false;
+            }
+            if self.run(&What::Planned(plan)) {
                 return true;
             }
         }
         false
+    }
+
+    /// Runs the manager over an input; returns whether the fault shows.
+    fn run(&mut self, what: &What) -> bool {
+        let done = self.player.run(self.now, what);
+        self.is_over = matches!(done, Done::Panicked(..));
+        is_shown(&done, self.shows)
     }
 }

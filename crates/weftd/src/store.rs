@@ -156,7 +156,7 @@ pub(crate) fn replace(to: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Files that only their owner reads.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).mode(0o600);
     options

@@ -34,7 +34,7 @@ pub(super) struct Found {
     damaged: Option<FileError>,
     /// The recording says that the manager did not come to the end of its last input.
     ends_open: bool,
-    is_stopped: bool,
+    pub(super) is_stopped: bool,
 }
 
 impl Found {

@@ -48,6 +48,9 @@ pub(super) fn run(
     if let Some(panic) = &found.panic {
         return Err(format!("nothing goes on after a panic: {panic}"));
     }
+    if !found.is_stopped {
+        return Err("--until's place does not come in this recording".to_owned());
+    }
     let (topology, host) = Seen::all(open(&arguments.file)?)?.fabric()?;
     let up_to = open(&arguments.file)?;
     let (emulator, down) = emulated(&topology, host, up_to, found.steps)?;

@@ -50,6 +50,7 @@ pub(crate) struct Arguments {
         long,
         value_name = "SECONDS",
         default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400),
         requires = "shorten"
     )]
     within: u64,

@@ -22,6 +22,9 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
                 .to_owned(),
         );
     }
+    if out.exists() {
+        return Err(format!("{}: File exists", out.display()));
+    }
     let name = arguments.file.display();
     let source = open(&arguments.file)?.header().source.clone();
     let file = File::open(&arguments.file).map_err(|error| format!("{name}: {error}"))?;

@@ -155,9 +155,17 @@ impl History {
 
     /// The image so many after that of a name. Before the recent ones come those on the disk that begin before them.
     fn stepped(&mut self, now: Tick, name: ImageName, offset: i64) -> Option<Sought> {
+        if name.composite && offset == 0 {
+            return self.shelved(now, self.shelf.place(name)?);
+        }
         let first = self.images.front()?.name();
         let older = self.shelf.before(first);
-        let recent = self.recent(name).map(|place| older + place);
+        // One of several sweeps that are in memory too is where the first of them is.
+        let sweep = ImageName {
+            composite: false,
+            ..name
+        };
+        let recent = self.recent(sweep).map(|place| older + place);
         let from = recent.or_else(|| self.shelf.place(name))?;
         let to = from.checked_add_signed(isize::try_from(offset).ok()?)?;
         match to.checked_sub(older) {
@@ -230,6 +238,10 @@ impl History {
         self.expire(now);
         let mut frames = self.frames.iter_mut();
         if let Some(frame) = frames.find(|frame| frame.image.name() == image.name()) {
+            if frame.image.kept() != image.kept() {
+                // It has grown since, and has the name still.
+                return Err(Refused::Frames(self.frames_max));
+            }
             let holder = (0..HOLDERS_MAX)
                 .map(|step| (frame.next + step) % HOLDERS_MAX)
                 .find(|holder| frame.holders & 1 << holder == 0)

@@ -426,6 +426,21 @@ fn bytes() -> Vec<u8> {
 }
 
 #[test]
+fn a_description_that_fills_its_field_is_read_again() {
+    let mut bytes = bytes();
+    let name = b"\x05edge1";
+    let at = bytes
+        .windows(name.len())
+        .position(|part| part == name)
+        .unwrap();
+    let mut full = vec![b'x'; 65];
+    full[0] = 64;
+    bytes.splice(at..at + name.len(), full);
+    let image = Image::from_bytes(&bytes).unwrap();
+    assert_eq!(image.to_bytes(), bytes);
+}
+
+#[test]
 fn half_an_image_is_refused() {
     let bytes = bytes();
     assert!(Image::from_bytes(&bytes).is_ok());

@@ -1,15 +1,16 @@
 //! The directory of the images: one file for each, the oldest removed first.
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Image, ImageName, Kept};
 
 use super::file::{HEAD_MAX, decode, encode, head};
+use crate::store::private;
 
 /// Names of files: before their number and after it.
 const NAME: (&str, &str) = ("weft-", ".images");
@@ -215,13 +216,9 @@ fn number_of(name: &str) -> Option<u64> {
     let number = name.strip_prefix(NAME.0)?.strip_suffix(NAME.1)?;
     // A sign would be accepted, too.
     let digits = number.len() >= 10 && number.bytes().all(|byte| byte.is_ascii_digit());
-    number.parse().ok().filter(|_| digits)
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
+    let number = number.parse().ok();
+    // There has to be one after it.
+    number.filter(|number| digits && *number < u64::MAX)
 }
 
 fn read_head(path: &Path) -> Result<Kept, String> {

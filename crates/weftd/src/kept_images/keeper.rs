@@ -144,8 +144,12 @@ impl Keeper<'_> {
         files.into_iter().chain(open).collect()
     }
 
+    /// Tells all of it, in place of what was told before.
     fn tell_all(&self) {
-        self.say(PmInput::Kept(self.kept()));
+        let kept = self.kept();
+        let names = kept.iter().map(|kept| kept.name).collect();
+        self.say(PmInput::Removed(names));
+        self.say(PmInput::Kept(kept));
     }
 
     fn image(&mut self, image: &Image) {

@@ -78,7 +78,7 @@ impl KeptImages {
         let (jobs, queue) = mpsc::channel(JOBS_MAX);
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let waiting = Arc::new(AtomicU64::new(0));
-        let (done, ended) = oneshot::channel();
+        let (done, mut ended) = oneshot::channel::<()>();
         let counted = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("images".to_owned());
         let spawned = thread.spawn(move || {
@@ -89,7 +89,11 @@ impl KeptImages {
         spawned.map_err(|error| DaemonError::part("images", error.to_string()))?;
         let stopping = stopping.clone();
         parts.task("images", async move {
-            stopping.wait().await;
+            tokio::select! {
+                biased;
+                () = stopping.wait() => {}
+                _ = &mut ended => return Err(DaemonError::part("images", "their thread has ended".to_owned())),
+            }
             // Ends with the thread that makes the images.
             let _ = tokio::time::timeout(END, ended).await;
             Ok(())

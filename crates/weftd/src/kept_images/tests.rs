@@ -234,8 +234,9 @@ fn learnt(said: &[PmInput]) -> (Vec<(u64, u32)>, Given) {
     for what in said {
         match what {
             PmInput::Kept(more) => {
+                // As the manager does: the newest may have grown, others are new.
                 for one in more {
-                    kept.retain(|other| other.name != one.name);
+                    kept.pop_if(|last| last.name == one.name);
                     kept.push(*one);
                 }
             }

@@ -1,6 +1,8 @@
 //! The connection to the receiver.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -12,6 +14,7 @@ use hyper_util::rt::TokioExecutor;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::task;
 
 use super::args::{RemoteWriteArgs, Target};
 use crate::error::DaemonError;
@@ -20,6 +23,8 @@ use crate::error::DaemonError;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a token at most.
 const TOKEN_MAX: usize = 4096;
+/// Bytes of a refusal that are read.
+const SAID_MAX: usize = 4096;
 
 /// Why a request was not taken.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ pub(super) enum Failure {
 pub(super) struct Client {
     http: HttpClient<HttpsConnector<HttpConnector>, Body>,
     target: Target,
-    token: Option<std::path::PathBuf>,
+    token: Option<PathBuf>,
 }
 
 impl Client {
@@ -86,7 +91,7 @@ impl Client {
                 concat!("weftd/", env!("CARGO_PKG_VERSION")),
             )
             .header("X-Prometheus-Remote-Write-Version", "0.1.0");
-        if let Some(token) = self.token()? {
+        if let Some(token) = self.token().await? {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
         let request = request.body(Body::from(body.to_vec()));
@@ -98,8 +103,9 @@ impl Client {
         match answer.status() {
             status if status.is_success() => Ok(()),
             status => {
-                let body = axum::body::to_bytes(Body::new(answer.into_body()), 4096).await;
-                let said = body.unwrap_or_default();
+                let body = axum::body::to_bytes(Body::new(answer.into_body()), SAID_MAX);
+                let body = tokio::time::timeout(PATIENCE, body).await;
+                let said = body.ok().and_then(Result::ok).unwrap_or_default();
                 let said = String::from_utf8_lossy(&said);
                 let said = said.lines().next().unwrap_or_default();
                 let text = format!("status {status}: {said}");
@@ -111,21 +117,30 @@ impl Client {
         }
     }
 
-    fn token(&self) -> Result<Option<String>, Failure> {
-        let Some(path) = &self.token else {
+    async fn token(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = self.token.clone() else {
             return Ok(None);
         };
-        let name = path.display();
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| Failure::Away(format!("{name}: {error}")))?;
-        let token = text.trim();
-        match !token.is_empty() && token.len() <= TOKEN_MAX {
-            true => Ok(Some(token.to_owned())),
-            false => Err(Failure::Away(format!(
-                "{name} has {} bytes, a token has 1 to {TOKEN_MAX}",
-                token.len()
-            ))),
-        }
+        let read = task::spawn_blocking(move || token_of(&path)).await;
+        let read = read.map_err(|error| Failure::Away(error.to_string()))?;
+        read.map(Some).map_err(Failure::Away)
+    }
+}
+
+/// The token in a file.
+fn token_of(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let mut text = String::new();
+    let most = TOKEN_MAX as u64 + 2;
+    let read = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));
+    read.map_err(|error| format!("{name}: {error}"))?;
+    let token = text.trim();
+    match token.len() {
+        1..=TOKEN_MAX => Ok(token.to_owned()),
+        0 => Err(format!("{name} has no token")),
+        _ => Err(format!(
+            "{name} has more than the {TOKEN_MAX} bytes of a token"
+        )),
     }
 }
 

@@ -141,8 +141,9 @@ impl RemoteWriter {
         }
     }
 
-    /// Sends what waits, as far as it is taken.
+    /// Sends what waits, as far as it is taken and until the next metrics are due.
     async fn send_all(&mut self) {
+        let until = Instant::now() + self.interval;
         while let Some(request) = self.backlog.first() {
             let samples = request.samples;
             match self.client.send(&request.body).await {
@@ -160,6 +161,9 @@ impl RemoteWriter {
                 }
             }
             self.backlog.pop();
+            if Instant::now() >= until {
+                return;
+            }
         }
     }
 

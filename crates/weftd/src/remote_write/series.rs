@@ -8,7 +8,7 @@ use super::message::{Label, Sample, TimeSeries};
 const NAME: &str = "__name__";
 
 /// The samples of a text in Prometheus' format, at a time in milliseconds since 1970. `labels` are added to each series that
-/// does not have them.
+/// does not have them. An empty label is none, as the protocol has it. An empty label is none, as the protocol has it.
 pub(super) fn series(text: &str, labels: &BTreeMap<String, String>, at_ms: i64) -> Vec<TimeSeries> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -19,6 +19,7 @@ pub(super) fn series(text: &str, labels: &BTreeMap<String, String>, at_ms: i64) 
             Some(TimeSeries {
                 labels: all
                     .into_iter()
+                    .filter(|(_, value)| !value.is_empty())
                     .map(|(name, value)| Label { name, value })
                     .collect(),
                 samples: vec![Sample {
@@ -113,7 +114,6 @@ mod tests {
                 own(&[(NAME, "weft_links"), ("job", "weft")]),
                 own(&[
                     (NAME, "weft_x"),
-                    ("a", ""),
                     ("job", "own"),
                     ("port", "a \"b\" \\ {c=\"d\"},\n"),
                 ]),

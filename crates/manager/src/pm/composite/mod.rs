@@ -114,7 +114,11 @@ impl Composite {
         let count = u64::from(self.sums.images);
         self.image.duration_us =
             (self.image.duration_us.saturating_mul(count) + image.duration_us) / (count + 1);
-        self.image.interval_s = self.image.interval_s.saturating_add(image.interval_s);
+        // Intervals are cut to whole seconds, and their sum falls behind the clock.
+        let sum = self.image.interval_s.saturating_add(image.interval_s);
+        let begun = self.image.unix_time;
+        let passed = image.unix_time.saturating_sub(begun) + u64::from(image.interval_s);
+        self.image.interval_s = sum.max(u32::try_from(passed).unwrap_or(u32::MAX));
         self.sums.images += 1;
         self.next = image.number + 1;
         let roster = Arc::clone(&self.image.roster);

@@ -18,7 +18,7 @@ const PORTS_MAX: usize = 1 << 20;
 const NONE: u32 = u32::MAX;
 /// Bytes of an agent, and of a port, at least.
 const MEMBER: usize = 22;
-const PORT: usize = 23;
+const PORT: usize = 22;
 
 /// Appends a list of ports.
 pub(super) fn write(out: &mut Vec<u8>, roster: &Roster) {
@@ -147,7 +147,7 @@ fn read_members(from: &mut Reading<'_>, roster: &mut Roster) -> Result<(), Malfo
         let name = read_text(from)?;
         // They are found by bisection.
         let ascends = roster.members.is_empty() || lid.0 > after;
-        from.check(ascends && flags <= 3 && name.len() < 64)?;
+        from.check(ascends && flags <= 3 && name.len() <= 64)?;
         let mut description = Text([0; 64]);
         description.0[..name.len()].copy_from_slice(name);
         roster.members.push(Member {
