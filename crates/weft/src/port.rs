@@ -71,7 +71,7 @@ async fn chosen(
 ) -> Result<Vec<Target>, CliError> {
     let point = choice.point.as_deref().unwrap_or_default();
     let ports = match resolve(session, point, choice.all).await {
-        Err(error) if action == v1::PortAction::Enable => {
+        Err(error @ CliError::NotFound { .. }) if action == v1::PortAction::Enable => {
             disabled(session, point, choice.all, error).await?
         }
         ports => ports?,

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use weft_api::time::{known, known_s};
 use weft_fabric::{PortRef, Snapshot};
 use weft_manager::sm::replacements::Replacement;
 use weft_manager::{BarredPort, Standing};
@@ -73,18 +74,18 @@ fn daemon(sources: &Sources<'_>) -> Value {
     json!({
         "format": "weft-dump 1",
         "version": env!("CARGO_PKG_VERSION"),
-        "unix_time_ns": unix_time_ns(),
+        "time": utc(unix_time_ns()),
         "instance": config.instance,
         "connected_to": sources.connected_to,
         "attached": attachment.attached,
-        "attachment_since_unix_time_ns": attachment.since_unix_ns,
+        "attached_since": utc(attachment.since_unix_ns),
         "config_file": control.file(),
         "config": config.effective,
         "planned": &*hub.planned(),
         "log_level": control.log_level(),
         "status": *status,
         "counters": counted.counts,
-        "counters_since_unix_time_ns": counted.since_unix_ns,
+        "counters_since": utc(counted.since_unix_ns),
     })
 }
 
@@ -125,7 +126,7 @@ fn events(hub: &EventHub) -> Value {
     let events = events.missed.iter().map(|event| {
         json!({
             "sequence": event.sequence,
-            "unix_time_ns": event.unix_time_ns,
+            "time": utc(event.unix_time_ns),
             "generation": event.generation,
             "event": format!("{:?}", event.content),
         })
@@ -163,11 +164,16 @@ fn fabric(snapshot: &Snapshot) -> Value {
     let links: Vec<Value> = links.map(|(a, b)| json!([end(a), end(b)])).collect();
     json!({
         "generation": snapshot.generation,
-        "unix_time": snapshot.unix_time,
+        "time": known_s(snapshot.unix_time).map(|time| time.to_string()),
         "nodes_left_out": topology.len() - nodes.len(),
         "links_left_out": topology.links().count() - links.len(),
         "port_columns": ["port", "lid", "state", "physical_state"],
         "nodes": nodes,
         "links": links,
     })
+}
+
+/// A time as other output has it (RFC 3339); none for 0.
+fn utc(unix_ns: u64) -> Option<String> {
+    known(unix_ns).map(|time| time.to_string())
 }

@@ -265,6 +265,10 @@ impl Planter<'_> {
         let ((node, port), lanes) = (link[0], 1);
         self.control(Control::LinkLanes { node, port, lanes });
         self.add("one lane", &link, &["degraded"], true);
+        let link = self.between();
+        let ((node, port), slow) = (link[0], true);
+        self.control(Control::LinkSlow { node, port, slow });
+        self.add("half the speed", &link, &["degraded"], true);
         let (one, other) = (self.between(), self.between());
         let ports = [one[0], other[0]];
         self.control(Control::ExchangeCables { ports });

@@ -162,7 +162,13 @@ fn the_state_is_dumped_without_keys() {
     assert_eq!(dump["fabric"]["nodes"].as_array().unwrap().len(), 5);
     assert_eq!(dump["fabric"]["links"].as_array().unwrap().len(), 4);
     assert_eq!(dump["sweeps"][0]["number"], 1);
-    assert!(dump["events"].as_array().unwrap().len() > 3);
+    let events = dump["events"].as_array().unwrap();
+    assert!(events.len() > 3);
+    let of_fabric = &dump["fabric"]["time"];
+    for time in [&dump["time"], of_fabric, &events[0]["time"]] {
+        let time = time.as_str().unwrap();
+        assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+    }
     let printed = daemon.weft_ok(&["fm", "dump", "-"]);
     assert_eq!(json(&printed)["status"]["role"], dump["status"]["role"]);
     daemon.weft_fails(4, &["fm", "dump", "/nowhere/at/all"]);
