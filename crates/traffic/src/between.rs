@@ -8,15 +8,23 @@ use weft_fabric::{Lid, PortRef, Snapshot};
 pub type Hop = (PortRef, PortRef);
 
 /// The links that packets between these end ports may cross by the tables of a snapshot, on all LIDs of each port and all
-/// ports of adaptive groups, in both directions; each with the number of end ports that packets over it go to.
-pub fn links_between(snapshot: &Snapshot, ends: &[PortRef]) -> BTreeMap<Hop, u32> {
+/// ports of adaptive groups, in both directions; each with the number of end ports that packets over it go to. None when
+/// `stop`, which is asked for each port, ends it.
+pub fn links_between(
+    snapshot: &Snapshot,
+    ends: &[PortRef],
+    stop: &dyn Fn() -> bool,
+) -> Option<BTreeMap<Hop, u32>> {
     let mut all = BTreeMap::new();
     for to in ends {
+        if stop() {
+            return None;
+        }
         for hop in links_towards(snapshot, ends, *to) {
             *all.entry(hop).or_insert(0) += 1;
         }
     }
-    all
+    Some(all)
 }
 
 fn links_towards(snapshot: &Snapshot, ends: &[PortRef], to: PortRef) -> BTreeSet<Hop> {

@@ -38,9 +38,9 @@ pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode,
                 expected_plan_id: plan.unwrap_or_default(),
                 label: label(&why.reason, ""),
             };
-            let mut service = session.services(Effort::Work).routes();
+            let mut service = session.services(Effort::Long).routes();
             let undone = service.roll_back_routes(request);
-            let undone = session.answer(Effort::Work, undone).await?;
+            let undone = session.answer(Effort::Long, undone).await?;
             let sweep = waiting.end(undone.sweep).await?;
             let what = format!("undone: {}", undone.undone);
             tell(&what, &sweep, undone.ports.as_ref(), *json)
@@ -66,9 +66,9 @@ async fn carry_out(
 ) -> Result<(v1::Sweep, Option<v1::PortsSwitched>), CliError> {
     let label = label(reason, "");
     let waiting = Waiting::begin(session).await?;
-    let mut service = session.services(Effort::Work).routes();
+    let mut service = session.services(Effort::Long).routes();
     let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id, label });
-    let applied = session.answer(Effort::Work, applied).await?;
+    let applied = session.answer(Effort::Long, applied).await?;
     Ok((waiting.end(applied.sweep).await?, applied.ports))
 }
 

@@ -260,9 +260,7 @@ impl Client {
 
     /// The service for what would come of a change.
     pub fn what_if(&self) -> WhatIfServiceClient<Calls> {
-        WhatIfServiceClient::new(self.calls())
-            .max_decoding_message_size(MAX_MESSAGE_LEN)
-            .max_encoding_message_size(MAX_MESSAGE_LEN)
+        WhatIfServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for copies of the recording.

@@ -48,14 +48,24 @@ impl Shares {
 
     /// The rate of each flow, in order; one that crosses no link has 1.
     pub fn rates(&self) -> Vec<f64> {
+        self.rates_unless(&|| false).unwrap_or_default()
+    }
+
+    /// The same; none when `stop`, which is asked once a round, ends it.
+    pub fn rates_unless(&self, stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
         let mut rates = vec![1.0; self.len()];
         let mut left = vec![1.0; self.links];
         let mut weights = vec![0.0; self.links];
+        let mut counts = vec![0_u32; self.links];
         for (link, weight) in &self.crossed {
             weights[*link as usize] += weight;
+            counts[*link as usize] += 1;
         }
         let mut open: Vec<usize> = (0..self.len()).collect();
         while !open.is_empty() {
+            if stop() {
+                return None;
+            }
             let level = self.level(&left, &weights);
             let is_full = |(link, _): &(u32, f64)| {
                 let link = *link as usize;
@@ -70,11 +80,16 @@ impl Shares {
                 for (link, weight) in self.links_of(flow) {
                     let link = *link as usize;
                     left[link] = (left[link] - level * weight).max(0.0);
-                    weights[link] -= weight;
+                    counts[link] -= 1;
+                    // Differences of large weights leave a rest where no open flow is left.
+                    weights[link] = match counts[link] {
+                        0 => 0.0,
+                        _ => weights[link] - weight,
+                    };
                 }
             }
         }
-        rates
+        Some(rates)
     }
 
     /// The rate at which the next link is full when all open flows get the same.
@@ -115,6 +130,25 @@ mod tests {
             &[0.375, 0.375, 0.25, 0.25, 0.25, 0.25],
         );
         assert_near(&rates(2, &[&[], one]), &[1.0, 1.0]);
+    }
+
+    #[test]
+    fn weights_of_any_size_come_to_an_end() {
+        // Their sum less each of them is not 0.
+        let large = [760_000_000.1, 790_000_000.3, 170_000_000.7];
+        let large = large.map(|weight| [(0, weight)]);
+        let mut flows: Vec<&[(u32, f64)]> = large.iter().map(|flow| &flow[..]).collect();
+        flows.push(&[(1, 0.5)]);
+        let shared = rates(2, &flows);
+        assert!(shared[..3].iter().all(|rate| *rate < 1e-9), "{shared:?}");
+        assert_near(&shared[3..], &[1.0]);
+    }
+
+    #[test]
+    fn who_stops_it_gets_nothing() {
+        let mut shares = Shares::new(1);
+        shares.add([(0, 1.0)]);
+        assert_eq!(shares.rates_unless(&|| true), None);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct LinkChange {
 pub struct HostChange {
     /// The port.
     pub at: PortRef,
-    /// Bytes a second that it sends, and would send.
+    /// Bytes a second that it sends, and would send, to LIDs with a route.
     pub sends: (f64, f64),
     /// That it receives, and would receive.
     pub receives: (f64, f64),
@@ -102,10 +102,8 @@ pub fn forecast(question: Question<'_>, stop: Stop<'_>) -> Result<Forecast, NoFo
         Ways::of(before, ports, &pairs, stop)?,
         Ways::of(after, ports, &pairs, stop)?,
     ];
-    let got = [0, 1].map(|time| rates(&ways[time], &wanted, &capacities[time]));
-    if stop() {
-        return Err(NoForecast::Stopped);
-    }
+    let got = |time: usize| rates(&ways[time], &wanted, &capacities[time], stop);
+    let got = [got(0)?, got(1)?];
     let loads = [0, 1].map(|time| ways[time].loads(&got[time], ports.len()));
     let offered = ways[1].loads(&wanted, ports.len());
     let known = |port: usize| match is_given {
@@ -138,7 +136,7 @@ pub fn forecast(question: Question<'_>, stop: Stop<'_>) -> Result<Forecast, NoFo
     Ok(Forecast {
         links: links.collect(),
         cut: cut.map(|(_, pair)| Cut { pair: *pair }).collect(),
-        hosts: hosts(&pairs, &got),
+        hosts: hosts(&pairs, &got, &ways),
         pairs: pairs.len(),
         doubt,
     })
@@ -160,7 +158,8 @@ fn want(pairs: &mut [Pair], fabric: Fabric<'_>, ports: &Ports, traffic: &Traffic
     }
 }
 
-fn hosts(pairs: &[Pair], got: &[Vec<f64>; 2]) -> Vec<HostChange> {
+/// Packets to LIDs without a route do not count.
+fn hosts(pairs: &[Pair], got: &[Vec<f64>; 2], ways: &[Ways; 2]) -> Vec<HostChange> {
     let mut hosts: BTreeMap<PortRef, HostChange> = BTreeMap::new();
     fn of(hosts: &mut BTreeMap<PortRef, HostChange>, at: PortRef) -> &mut HostChange {
         hosts.entry(at).or_insert(HostChange {
@@ -170,7 +169,7 @@ fn hosts(pairs: &[Pair], got: &[Vec<f64>; 2]) -> Vec<HostChange> {
         })
     }
     for (place, pair) in pairs.iter().enumerate() {
-        let (before, after) = (got[0][place], got[1][place]);
+        let [before, after] = [0, 1].map(|time| got[time][place] * ways[time].arriving(place));
         let sender = of(&mut hosts, pair.from);
         sender.sends = (sender.sends.0 + before, sender.sends.1 + after);
         let receiver = of(&mut hosts, pair.to);
@@ -182,10 +181,10 @@ fn hosts(pairs: &[Pair], got: &[Vec<f64>; 2]) -> Vec<HostChange> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use weft_fabric::Topology;
     use weft_fabric::generate::FabricSpec;
+    use weft_fabric::{Lid, LinearTables, SwitchIndex, Topology, UNREACHABLE};
     use weft_routing::{Settings, route};
-    use weft_wire::id::{Lid, PortNum};
+    use weft_wire::id::{Lmc, PortNum};
 
     use super::*;
 
@@ -340,6 +339,49 @@ mod tests {
             .find(|link| link.to == hosts[0])
             .unwrap();
         assert!((full.wanted / full.capacity - 1.6).abs() < 1e-6, "{full:?}");
+    }
+
+    #[test]
+    fn what_goes_to_a_lid_without_a_route_does_not_arrive() {
+        let mut topology = tree();
+        // Even LIDs, two for each port.
+        let ends: Vec<PortRef> = topology.end_ports().map(|(at, ..)| at).collect();
+        for (number, at) in ends.iter().enumerate() {
+            let is_host = topology.switch_index(at.node).is_none();
+            let node = topology.node_mut(at.node).unwrap();
+            let info = &mut node.port_mut(at.port).unwrap().info;
+            info.lid = Lid(2 * (number as u32 + 1));
+            info.lmc = Lmc(u8::from(is_host));
+        }
+        let routed = route(&topology, &Settings::default()).unwrap();
+        let hosts = hosts(&topology);
+        let second = Lid(topology.port(hosts[0]).unwrap().info.lid.0 + 1);
+        let rows = (0..topology.switches().len()).map(|switch| {
+            let mut row = routed.linear().row(SwitchIndex(switch as u32)).to_vec();
+            row[second.0 as usize] = UNREACHABLE;
+            row.into()
+        });
+        let broken = LinearTables::new(rows.collect());
+        let fabric = |linear| Fabric {
+            topology: &topology,
+            linear,
+        };
+        let question = Question {
+            before: fabric(routed.linear()),
+            after: fabric(&broken),
+            ports: &Ports::new(&topology),
+            traffic: &Traffic::default(),
+            given: Some(vec![Pair {
+                from: hosts[1],
+                to: hosts[0],
+                rate: 4e9,
+            }]),
+        };
+        let forecast = forecast(question, GO_ON).unwrap();
+        assert_eq!(forecast.cut, []);
+        let of = |at| forecast.hosts.iter().find(|host| host.at == at).unwrap();
+        assert_eq!(of(hosts[1]).sends, (4e9, 2e9));
+        assert_eq!(of(hosts[0]).receives, (4e9, 2e9));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod ways;
 
 pub use forecast::{Cut, Forecast, HostChange, LinkChange, Question, forecast};
 pub use matrix::{Doubt, Pair, Traffic};
-pub use ways::{Fabric, PAIRS_MAX, Ports};
+pub use ways::{Fabric, LINKS_MAX, PAIRS_MAX, Ports};
 
 /// Tells a long computation to end.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -24,6 +24,8 @@ pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 pub enum NoForecast {
     /// More pairs of hosts with traffic than are computed.
     Pairs(usize),
+    /// The pairs' routes have more links, all together, than are computed: LMC multiplies them.
+    Links,
     /// Nobody waits for it any more.
     Stopped,
 }

@@ -5,9 +5,18 @@
 use weft_dataplane::fluid::Shares;
 
 use super::ways::Ways;
+use super::{NoForecast, Stop};
 
 /// Bytes a second that each pair gets of what it wants; 0 where packets do not arrive.
-pub(super) fn rates(ways: &Ways, wanted: &[f64], capacities: &[f64]) -> Vec<f64> {
+///
+/// # Errors
+/// [`NoForecast::Stopped`].
+pub(super) fn rates(
+    ways: &Ways,
+    wanted: &[f64],
+    capacities: &[f64],
+    stop: Stop<'_>,
+) -> Result<Vec<f64>, NoForecast> {
     let mut shares = Shares::new(capacities.len());
     for (pair, wanted) in wanted.iter().enumerate() {
         let (links, part) = ways.links(pair);
@@ -16,10 +25,11 @@ pub(super) fn rates(ways: &Ways, wanted: &[f64], capacities: &[f64]) -> Vec<f64>
             (*link, wanted * part / capacity)
         }));
     }
-    let got = shares.rates().into_iter().zip(wanted).enumerate();
+    let got = shares.rates_unless(stop).ok_or(NoForecast::Stopped)?;
+    let got = got.into_iter().zip(wanted).enumerate();
     let rates = got.map(|(pair, (share, wanted))| match ways.links(pair).0 {
         [] => 0.0,
         _ => share * wanted,
     });
-    rates.collect()
+    Ok(rates.collect())
 }

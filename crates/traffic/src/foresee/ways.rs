@@ -7,6 +7,8 @@ use crate::link::capacity;
 
 /// Most pairs of hosts: 1,448 hosts that all send to all.
 pub const PAIRS_MAX: usize = 1 << 21;
+/// Most links of all their routes together: eight for each pair.
+pub const LINKS_MAX: usize = 1 << 24;
 /// Pairs after which it is looked whether anybody still waits.
 const LOOK: usize = 4_096;
 
@@ -81,13 +83,15 @@ pub(super) struct Ways {
     ends: Vec<usize>,
     /// The part of each pair's traffic that each of its links carries: the same for all, by the number of LIDs.
     parts: Vec<f32>,
+    /// The part of each pair's traffic that goes to LIDs with a route.
+    arriving: Vec<f32>,
 }
 
 impl Ways {
     /// Of these pairs. Packets go to all LIDs of a port alike; those to LIDs without a route are lost.
     ///
     /// # Errors
-    /// [`NoForecast::Pairs`], [`NoForecast::Stopped`].
+    /// [`NoForecast::Pairs`], [`NoForecast::Links`], [`NoForecast::Stopped`].
     pub(super) fn of(
         fabric: Fabric<'_>,
         ports: &Ports,
@@ -103,6 +107,9 @@ impl Ways {
                 return Err(NoForecast::Stopped);
             }
             ways.push(fabric, ports, pair);
+            if ways.links.len() > LINKS_MAX {
+                return Err(NoForecast::Links);
+            }
         }
         Ok(ways)
     }
@@ -110,15 +117,19 @@ impl Ways {
     fn push(&mut self, fabric: Fabric<'_>, ports: &Ports, pair: &Pair) {
         let port = fabric.topology.port(pair.to);
         let (lid, count) = port.map_or((Lid(0), 0), |port| (port.info.lid, port.info.lmc.lids()));
+        let mut arriving = 0;
         for offset in 0..count {
             let begin = self.links.len();
             let lid = Lid(lid.0.saturating_add(offset));
-            if !self.walk(fabric, ports, pair, lid) {
-                self.links.truncate(begin);
+            match self.walk(fabric, ports, pair, lid) {
+                true => arriving += 1,
+                false => self.links.truncate(begin),
             }
         }
+        let part = 1.0 / count.max(1) as f32;
         self.ends.push(self.links.len());
-        self.parts.push(1.0 / count.max(1) as f32);
+        self.parts.push(part);
+        self.arriving.push(arriving as f32 * part);
     }
 
     /// Adds the links to one LID; whether packets arrive.
@@ -158,6 +169,11 @@ impl Ways {
             &self.links[begin..self.ends[pair]],
             f64::from(self.parts[pair]),
         )
+    }
+
+    /// The part of a pair's traffic that arrives where no link limits it.
+    pub(super) fn arriving(&self, pair: usize) -> f64 {
+        f64::from(self.arriving[pair])
     }
 
     /// What each port sends where pairs have these rates.

@@ -91,9 +91,10 @@ async fn of_slurm(all: &Args, args: &JobSlow, id: &str) -> Result<Asked, CliErro
         None => Ok(usual),
         Some(text) => parse(text, now).map_err(|why| CliError::Usage(format!("{option}: {why}"))),
     };
+    let end_ms = job.end_ms.unwrap_or(now);
     let span = Span {
-        from_ms: read("--from", &args.from, job.start_ms)?,
-        to_ms: read("--to", &args.to, job.end_ms.unwrap_or(now))?,
+        from_ms: read("--from", &args.from, job.start_ms)?.max(job.start_ms),
+        to_ms: read("--to", &args.to, end_ms)?.min(end_ms),
     };
     if span.from_ms >= span.to_ms {
         return Err(CliError::Usage(format!(

@@ -41,6 +41,9 @@ pub(super) fn as_text(name: &str, job: &v1::ExplainJobResponse, all: bool) -> St
     for (number, finding) in job.findings.iter().enumerate() {
         text += &lines(number + 1, finding);
     }
+    if job.more_findings {
+        text += "There are more findings than fit into an answer.\n";
+    }
     text += &table(&job.links, all);
     if job.more_links {
         text += "There are more links than fit into an answer.\n";
@@ -77,11 +80,12 @@ fn lines(number: usize, finding: &v1::JobFinding) -> String {
     let hosts = finding.waiting.iter().take(2).map(port);
     let hosts: Vec<String> = hosts.collect();
     if !hosts.is_empty() {
-        let more = match finding.waiting.len() - hosts.len() {
+        let waiting = (finding.waiting_count as usize).max(finding.waiting.len());
+        let more = match waiting - hosts.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let waited = count(finding.waiting.len(), "host");
+        let waited = count(waiting, "host");
         text += &format!(": {waited} waited, {}{more}", hosts.join(", "));
     }
     text + &format!("\n   next: {}\n", one_line(&finding.next))
@@ -180,6 +184,7 @@ pub(super) fn as_json(job: &v1::ExplainJobResponse) -> Value {
         "comparison": comparison,
         "days": job.days,
         "findings": job.findings.iter().map(finding).collect::<Vec<_>>(),
+        "more_findings": job.more_findings,
         "links": job.links.iter().map(link).collect::<Vec<_>>(),
         "more_links": job.more_links,
         "events": events.collect::<Vec<_>>(),
@@ -201,6 +206,7 @@ fn finding(finding: &v1::JobFinding) -> Value {
         "from": port_json(finding.from.as_ref()),
         "to": port_json(finding.to.as_ref()),
         "waiting": ports(&finding.waiting),
+        "waiting_count": finding.waiting_count,
         "cost_seconds": finding.cost_seconds,
         "what": finding.what,
         "next": finding.next,

@@ -1,7 +1,7 @@
 //! What would come of a change, as text and as JSON.
 
 use serde_json::{Value, json};
-use weft_api::time::unix_ms;
+use weft_api::time::{seconds, unix_ms};
 use weft_api::v1;
 use weft_fabric::text::count;
 
@@ -33,8 +33,8 @@ pub(super) fn as_text(words: &str, forecast: &v1::GetForecastResponse) -> String
 
 fn traffic(forecast: &v1::GetForecastResponse) -> String {
     match (forecast.counters_time, forecast.counters_span) {
-        (Some(time), Some(span)) => {
-            let seconds = span.seconds as f64 + f64::from(span.nanos) / 1e9;
+        (Some(time), span @ Some(_)) => {
+            let seconds = seconds(span);
             let time = local(unix_ms(Some(time)));
             format!("with the traffic of {time} ({seconds:.0} s)")
         }
@@ -194,6 +194,8 @@ pub(super) fn as_json(forecast: &v1::GetForecastResponse) -> Value {
         "notes": forecast.notes,
         "findings": forecast.findings.iter().map(finding_json).collect::<Vec<_>>(),
         "counters_time": utc_json(forecast.counters_time),
+        "counters_span_seconds": forecast.counters_span.map(|span| seconds(Some(span))),
+        "moment": forecast.moment.as_ref().map(crate::at::as_json),
         "generation": forecast.generation,
         "warnings": forecast.warnings,
     })

@@ -13,17 +13,20 @@ use weft_report::Point;
 use weft_traffic::job::{End, Figures, Finding, JobLink, Kind, findings};
 
 use super::facts::Facts;
-use super::history::{millis, status};
+use super::history::{millis, status as of_history};
 use super::refusal::{not_there, wrong_field, wrong_field_with};
 use super::{Services, past};
 use crate::event_hub::{EventHub, unix_time_ms};
-use crate::job::{Asked, Comparison, Events, Port, Readings, Told, Used};
+use crate::job::{Asked, Comparison, Events, HOSTS_MAX, NoAnswer, Port, Readings, Told, Used};
+use crate::what_if::Waiting;
 
-/// Hosts and points of a request.
-const HOSTS_MAX: usize = 4_096;
+/// Points of a request.
 const POINTS_MAX: usize = 64;
 /// Ports of the links of one job.
-const PORTS_MAX: usize = 65_536;
+const PORTS_MAX: usize = 16_384;
+/// Findings of an answer, and hosts that waited of each.
+const FINDINGS_MAX: usize = 1_000;
+const WAITING_MAX: usize = 100;
 /// Links of an answer.
 const LINKS_MAX: usize = 8_000;
 /// Events of an answer.
@@ -42,9 +45,11 @@ impl JobService for Services {
         let question = Question::new(request.into_inner())?;
         let (history, permit) = self.history().await?;
         let hub = Arc::clone(&self.hub);
+        let waiting = Waiting::default();
+        let stop = waiting.has_gone();
         let explained = task::spawn_blocking(move || {
             let _permit = permit;
-            question.answer(&history.reader(), &hub)
+            question.answer(&history.reader(), &hub, &stop)
         });
         let explained = explained.await;
         explained
@@ -100,15 +105,20 @@ impl Question {
         })
     }
 
-    fn answer(&self, reader: &Reader, hub: &EventHub) -> Result<v1::ExplainJobResponse, Status> {
+    fn answer(
+        &self,
+        reader: &Reader,
+        hub: &EventHub,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<v1::ExplainJobResponse, Status> {
         let mut warnings = BTreeSet::new();
         let mut warn = |word: String| {
             warnings.insert(word);
         };
         let name_of = |guid: u64| hub.name_of(weft_fabric::Guid(guid));
         let events = Events::read(reader, self.span, &name_of, &mut warn);
-        let events = events.map_err(|error| status(&error))?;
-        let (used, moments) = self.used(reader, &events, &mut warn)?;
+        let events = events.map_err(|error| of_history(&error))?;
+        let (used, moments) = self.used(reader, &events, stop, &mut warn)?;
         let ports = ports(&used);
         if ports.len() > PORTS_MAX {
             let what = format!(
@@ -117,9 +127,11 @@ impl Question {
             );
             return Err(wrong_field_with("hosts", &what, Facts::limit(PORTS_MAX)));
         }
-        let readings = Readings::read(reader, &ports, self.span, &mut warn);
-        let readings = readings.map_err(|error| status(&error))?;
-        if readings.is_empty() {
+        let readings = Readings::read(reader, &ports, self.span, stop, &mut warn);
+        let readings = readings.map_err(|error| self.no_answer(&error))?;
+        if used.hosts.len() == 1 {
+            warn("one host port uses no link to another: name further hosts".to_owned());
+        } else if readings.is_empty() {
             warn("no counters were read in this time, or only once".to_owned());
         }
         let links = self.links(used.links, &readings, &events);
@@ -137,7 +149,12 @@ impl Question {
         };
         let unknown = self.asked.hosts.difference(&used.found);
         Ok(v1::ExplainJobResponse {
-            findings: found.iter().map(|one| finding(one, &links)).collect(),
+            more_findings: found.len() > FINDINGS_MAX,
+            findings: found
+                .iter()
+                .take(FINDINGS_MAX)
+                .map(|one| finding(one, &links))
+                .collect(),
             hosts: used
                 .hosts
                 .iter()
@@ -166,24 +183,36 @@ impl Question {
         &self,
         reader: &Reader,
         events: &Events,
+        stop: &dyn Fn() -> bool,
         warn: &mut dyn FnMut(String),
     ) -> Result<(Used, Vec<v1::MomentShown>), Status> {
         let (from, to) = self.span;
-        let changes: Vec<i64> = events.changes().collect();
+        let changes: BTreeSet<i64> = events.changes().collect();
         let every = changes.len().div_ceil(MOMENTS_MAX - 2).max(1);
-        let changes = changes.iter().step_by(every);
-        let changes = changes.map(|time| (time + RECORDED_MS).min(to));
-        let times: BTreeSet<i64> = changes.chain([from, to]).collect();
+        let looked_at = changes.iter().step_by(every);
+        if every > 1 {
+            warn(format!(
+                "of {} changes of routes in this time {} were looked at",
+                changes.len(),
+                looked_at.len()
+            ));
+        }
+        let looked_at = looked_at.map(|time| (time + RECORDED_MS).min(to));
+        let times: BTreeSet<i64> = looked_at.chain([from, to]).collect();
         let (mut used, mut moments) = (Used::default(), Vec::<v1::MomentShown>::new());
         let mut refused = None;
         for time in times {
+            if stop() {
+                return Err(self.no_answer(&NoAnswer::Stopped));
+            }
             match past::read(reader, StateQuestion::At(time)) {
                 Ok(past) => {
                     let (snapshot, moment) = (past.snapshot, past.shown);
                     moment.warnings.iter().cloned().for_each(&mut *warn);
                     let is_known = moments.iter().any(|known| known.since == moment.since);
                     if !is_known {
-                        used.add(&snapshot, &self.asked);
+                        let added = used.add(&snapshot, &self.asked, stop);
+                        added.map_err(|error| self.no_answer(&error))?;
                         moments.push(moment);
                     }
                 }
@@ -208,6 +237,20 @@ impl Question {
         Ok((used, moments))
     }
 
+    fn no_answer(&self, why: &NoAnswer) -> Status {
+        match why {
+            NoAnswer::Hosts(count) => {
+                let field = match self.asked.points.is_empty() {
+                    true => "hosts",
+                    false => "points",
+                };
+                let what = format!("{count} ports of hosts; at most {HOSTS_MAX}");
+                wrong_field_with(field, &what, Facts::limit(HOSTS_MAX))
+            }
+            other => unread(other),
+        }
+    }
+
     fn links(
         &self,
         used: BTreeMap<(Port, Port), (JobLink, f64)>,
@@ -224,6 +267,15 @@ impl Question {
             link
         });
         links.collect()
+    }
+}
+
+/// The status where nothing is read.
+pub(super) fn unread(why: &NoAnswer) -> Status {
+    match why {
+        NoAnswer::Files(error) => of_history(error),
+        NoAnswer::Stopped => Status::cancelled("nobody waits any more"),
+        NoAnswer::Hosts(count) => Status::internal(format!("{count} ports of hosts")),
     }
 }
 
@@ -295,12 +347,14 @@ fn finding(finding: &Finding, links: &[JobLink]) -> v1::JobFinding {
         Kind::Slow => v1::JobFindingKind::Slow,
     };
     let link = &links[finding.link];
-    let waiting = finding.waiting.iter().map(|place| end(&links[*place].from));
+    let waiting = finding.waiting.iter().take(WAITING_MAX);
+    let waiting = waiting.map(|place| end(&links[*place].from));
     v1::JobFinding {
         kind: kind.into(),
         from: Some(end(&link.from)),
         to: Some(end(&link.to)),
         waiting: waiting.collect(),
+        waiting_count: finding.waiting.len() as u32,
         cost_seconds: finding.cost_s,
         what: finding.what.clone(),
         next: finding.next.clone(),

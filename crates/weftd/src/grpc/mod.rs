@@ -239,7 +239,7 @@ fn router(
         .max_decoding_message_size(MAX_MESSAGE_LEN)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
     let forecasts = WhatIfServiceServer::new(services.clone())
-        .max_decoding_message_size(MAX_MESSAGE_LEN)
+        .max_decoding_message_size(2 * weft_config::MAX_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
     let recording = from_fn_with_state(services.audit.clone(), record_call);
     let spans = RequestSpans(services.tracer.clone());

@@ -1,6 +1,9 @@
 //! The way back to a moment: what was decided about routes then, and what else differs from now.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use tokio::task;
 use tonic::{Code, Status};
 use weft_api::port_message;
 use weft_api::v1;
@@ -8,7 +11,7 @@ use weft_fabric::{Guid, PortNum, Snapshot, Topology};
 use weft_manager::PortAction;
 use weft_manager::sm::back::{Back, RoutingState, Then};
 use weft_manager::sm::drains::Drain;
-use weft_report::{ChangedNode, changes};
+use weft_report::{ChangedNode, ChangesReport, changes};
 
 use super::Services;
 use super::details::detailed;
@@ -39,6 +42,8 @@ const ELEMENTS: [(&str, &str); 8] = [
 pub(super) struct Moment {
     then: Then,
     shown: v1::MomentShown,
+    /// What else is not as it was.
+    changes: ChangesReport,
 }
 
 impl Services {
@@ -57,15 +62,26 @@ impl Services {
             state,
             fabric: snapshot,
         };
+        let (before, now) = (Arc::clone(&then.fabric), self.hub.snapshot());
+        let changes = task::spawn_blocking(move || changes(&before, &now)).await;
+        let changes = changes.map_err(|error| Status::internal(error.to_string()))?;
         let what = format!("back to {time}");
         let request = PlanRequest::Back(Box::new(then.clone()), what);
-        Ok((request, Moment { then, shown }))
+        let moment = Moment {
+            then,
+            shown,
+            changes,
+        };
+        Ok((request, moment))
     }
 
     /// What a way back changes besides routes, and what of the fabric is not as it was.
     pub(super) fn way_back_message(&self, moment: Moment, back: &Back) -> v1::WayBack {
-        let Moment { then, shown } = moment;
-        let now = self.hub.snapshot();
+        let Moment {
+            then,
+            shown,
+            changes,
+        } = moment;
         let name = |guid: Guid| self.name_then_or_now(&then.fabric, guid);
         let named = |port: (Guid, PortNum)| named(port, name(port.0));
         let routing = self.hub.routing();
@@ -83,7 +99,6 @@ impl Services {
             author: one.note.author.clone(),
         });
         let gone = back.ports_gone.iter().take(PORTS_MAX);
-        let changes = changes(&then.fabric, &now);
         v1::WayBack {
             moment: Some(shown),
             settings,

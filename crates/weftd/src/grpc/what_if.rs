@@ -1,5 +1,6 @@
 //! WhatIfService: forecasts are computed on a thread for blocking work, one at a time, apart from sweeps.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -12,19 +13,21 @@ use weft_api::v1::what_if_service_server::WhatIfService;
 use weft_config::{Finding, Severity};
 use weft_fabric::{PortRef, Snapshot, Topology};
 use weft_manager::sm::reroute::{Basis, Change, Preview};
+use weft_report::Selection;
 use weft_traffic::foresee::{
-    Doubt, Fabric, Forecast, HostChange, LinkChange, NoForecast, PAIRS_MAX, Pair, Ports, Question,
-    Traffic, forecast,
+    Doubt, Fabric, Forecast, HostChange, LINKS_MAX, LinkChange, NoForecast, PAIRS_MAX, Pair, Ports,
+    Question, Traffic, forecast,
 };
 use weft_traffic::job::FULL;
 
 use super::facts::Facts;
-use super::history::{millis, status as of_history};
+use super::history::millis;
+use super::job::unread;
 use super::refusal::{limit_reached, status, wrong_field, wrong_field_with};
 use super::{Services, plan, select, stopping};
 use crate::event_hub::unix_time_ms;
 use crate::request::{Request as Order, ask};
-use crate::what_if::{Counted, Waiting, given, of_image, of_past};
+use crate::what_if::{Counted, FLOWS_MAX, Waiting, given, of_image, of_past};
 
 /// Links, hosts and pairs of an answer.
 const LIMIT: usize = 100;
@@ -54,9 +57,14 @@ impl WhatIfService for Services {
                 return Err(wrong_field_with("limit", &what, Facts::limit(LIMIT_MAX)));
             }
         };
+        let flows = request.traffic.len();
+        if flows > FLOWS_MAX {
+            let what = format!("{flows} flows; at most {FLOWS_MAX}");
+            return Err(wrong_field_with("traffic", &what, Facts::limit(FLOWS_MAX)));
+        }
         self.must_be_master()?;
         let waiting = Waiting::default();
-        let turn = self.forecasts.enter().await.ok_or_else(stopping)?;
+        let turn = self.forecasts.enter().await;
         let (before, moment) = self.then_or_now(request.at).await?;
         let (change, lost, findings) = self.change(request.change, &before).await?;
         let Some(change) = change else {
@@ -69,6 +77,11 @@ impl WhatIfService for Services {
         ask(&self.engine, Order::Basis { change, done }).map_err(|refusal| status(&refusal))?;
         let basis = answer.await.map_err(|_| stopping())?;
         let mut basis = basis.map_err(|error| status(&error.into()))?;
+        if moment.is_none() && !basis.has_nodes_of(&before.topology) {
+            return Err(Status::unavailable(
+                "the fabric changes just now: ask again in a moment",
+            ));
+        }
         let ports = Arc::new(Ports::new(&before.topology));
         let mut warnings = Vec::new();
         let pairs = match request.traffic.as_slice() {
@@ -84,7 +97,7 @@ impl WhatIfService for Services {
                 let time = moment.time.as_ref();
                 let at = time.map_or(Ok(unix_time_ms()), |time| millis("at", time))?;
                 Some(
-                    self.counted_then(at, &before, &ports, &mut warnings)
+                    self.counted_then(at, &before, &ports, &waiting, &mut warnings)
                         .await?,
                 )
             }
@@ -92,13 +105,13 @@ impl WhatIfService for Services {
         if moment.is_some() {
             basis.of_another_moment(&before.topology);
         }
-        basis.lose(&lost);
         let stop = waiting.has_gone();
         let times = counted
             .as_ref()
             .map(|counted| (counted.time_ms, counted.span_ms));
         let work = Work {
             basis,
+            lost,
             before: Arc::clone(&before),
             ports,
             traffic: counted.map(|counted| counted.traffic).unwrap_or_default(),
@@ -141,19 +154,21 @@ impl Services {
     async fn change(
         &self,
         asked: Option<Asked>,
-        snapshot: &Snapshot,
-    ) -> Result<(Option<Change>, Vec<PortRef>, Vec<Finding>), Status> {
+        snapshot: &Arc<Snapshot>,
+    ) -> Result<(Option<Change>, BTreeSet<PortRef>, Vec<Finding>), Status> {
         let asked = asked.ok_or_else(|| {
             wrong_field("change", "expected drain, undrain, lost, engine or config")
         })?;
-        let just = |change| Ok((Some(change), Vec::new(), Vec::new()));
+        let just = |change| Ok((Some(change), BTreeSet::new(), Vec::new()));
         match asked {
             Asked::Drain(target) => just(Change::Drain(plan::named("drain", &target)?)),
             Asked::Undrain(target) => just(Change::Undrain(plan::named("undrain", &target)?)),
             Asked::Engine(name) => just(Change::Engine(plan::engine(&name)?)),
             Asked::Lost(links) => {
-                let lost = lost(snapshot, &links.points)?;
-                Ok((Some(Change::Keep), lost, Vec::new()))
+                let snapshot = Arc::clone(snapshot);
+                let lost = task::spawn_blocking(move || lost(&snapshot, &links.points)).await;
+                let lost = lost.map_err(|error| Status::internal(error.to_string()))?;
+                Ok((Some(Change::Keep), lost?, Vec::new()))
             }
             Asked::Config(text) => {
                 let rules = self.query_settings.borrow().link_rules.unwrap_or_default();
@@ -162,13 +177,13 @@ impl Services {
                 let loaded = loaded.map_err(|error| Status::internal(error.to_string()))?;
                 let is_error = |one: &Finding| one.severity == Severity::Error;
                 if loaded.findings.iter().any(is_error) {
-                    return Ok((None, Vec::new(), loaded.findings));
+                    return Ok((None, BTreeSet::new(), loaded.findings));
                 }
                 let usable = loaded.usable;
                 let usable = usable.map_err(|why| wrong_field("config", &String::from(why)))?;
                 let (settings, _) = usable.split();
                 let change = Change::Settings(Box::new(settings));
-                Ok((Some(change), Vec::new(), loaded.findings))
+                Ok((Some(change), BTreeSet::new(), loaded.findings))
             }
         }
     }
@@ -184,10 +199,12 @@ impl Services {
         at_ms: i64,
         before: &Arc<Snapshot>,
         ports: &Arc<Ports>,
+        waiting: &Waiting,
         warnings: &mut Vec<String>,
     ) -> Result<Counted, Status> {
         let (history, permit) = self.history().await?;
         let (before, ports) = (Arc::clone(before), Arc::clone(ports));
+        let stop = waiting.has_gone();
         let read = task::spawn_blocking(move || {
             let _permit = permit;
             let mut words = Vec::new();
@@ -196,6 +213,7 @@ impl Services {
                 at_ms,
                 &before.topology,
                 &ports,
+                &stop,
                 &mut |word| words.push(word),
             );
             (read, words)
@@ -204,7 +222,7 @@ impl Services {
             .await
             .map_err(|error| Status::internal(error.to_string()))?;
         warnings.extend(words);
-        let read = read.map_err(|error| of_history(&error))?;
+        let read = read.map_err(|error| unread(&error))?;
         read.ok_or_else(|| {
             let time = timestamp_ms(at_ms);
             Status::failed_precondition(format!(
@@ -215,7 +233,7 @@ impl Services {
 }
 
 /// Ports of links that points name; all of a node that is named whole.
-fn lost(snapshot: &Snapshot, points: &[String]) -> Result<Vec<PortRef>, Status> {
+fn lost(snapshot: &Snapshot, points: &[String]) -> Result<BTreeSet<PortRef>, Status> {
     match points.len() {
         0 => return Err(wrong_field("lost.points", "expected at least one point")),
         1..=POINTS_MAX => {}
@@ -228,23 +246,38 @@ fn lost(snapshot: &Snapshot, points: &[String]) -> Result<Vec<PortRef>, Status> 
             ));
         }
     }
-    let mut lost = Vec::new();
+    let mut lost = BTreeSet::new();
     for point in points {
         let selection = select(snapshot, "lost.points", point)?;
-        let links = snapshot.topology.links();
-        let named = links.filter(|(a, b)| selection.has_port(*a) || selection.has_port(*b));
-        let before = lost.len();
-        lost.extend(named.map(|(a, _)| a));
-        if lost.len() == before {
+        let named = linked(&snapshot.topology, &selection);
+        if named.is_empty() {
             return Err(wrong_field("lost.points", &format!("{point} has no link")));
         }
+        lost.extend(named);
     }
     Ok(lost)
+}
+
+/// The selected ports that have a link; of nodes, all of theirs.
+fn linked(topology: &Topology, selection: &Selection) -> Vec<PortRef> {
+    let has_link = |at: &PortRef| topology.peer(*at).is_some();
+    match selection {
+        Selection::Ports(ports) => ports.iter().copied().filter(has_link).collect(),
+        Selection::Nodes(nodes) | Selection::System { nodes, .. } => {
+            let ports = nodes.iter().flat_map(|node| {
+                let device = topology.node(*node).into_iter();
+                let ports = device.flat_map(weft_fabric::Node::external_ports);
+                ports.map(|(port, _)| PortRef { node: *node, port })
+            });
+            ports.filter(has_link).collect()
+        }
+    }
 }
 
 /// All that a forecast is computed from.
 struct Work {
     basis: Box<Basis>,
+    lost: BTreeSet<PortRef>,
     before: Arc<Snapshot>,
     ports: Arc<Ports>,
     traffic: Traffic,
@@ -252,7 +285,8 @@ struct Work {
 }
 
 impl Work {
-    fn compute(self, stop: &(dyn Fn() -> bool + Sync)) -> Result<(Preview, Forecast), Status> {
+    fn compute(mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<(Preview, Forecast), Status> {
+        self.basis.lose(&self.lost);
         let preview = self
             .basis
             .preview()
@@ -279,6 +313,13 @@ impl Work {
                      matters (--traffic FILE)"
                 );
                 Err(limit_reached(&what, PAIRS_MAX))
+            }
+            Err(NoForecast::Links) => {
+                let what = format!(
+                    "the routes of the pairs with traffic, to all LIDs that the LMC gives a port, have more than \
+                     {LINKS_MAX} links: give the traffic that matters (--traffic FILE)"
+                );
+                Err(limit_reached(&what, LINKS_MAX))
             }
         }
     }

@@ -9,9 +9,10 @@ use crate::changes::{Named, named};
 
 /// Events that are read; what is after them is not looked at.
 const READ_MAX: usize = 50_000;
-/// Kinds that say nothing about a link: there are many of them.
-const LEFT_OUT: [&str; 5] = [
+/// Kinds that are not told of a link: there are many of them.
+const LEFT_OUT: [&str; 6] = [
     "sweep_started",
+    "sweep_ended",
     "trap",
     "operation_progress",
     "operation_changed",
@@ -55,7 +56,7 @@ impl Events {
         warn: &mut dyn FnMut(String),
     ) -> Result<Self, HistoryError> {
         let mut events = Self::default();
-        let mut sink = |row: EventRow| {
+        let mut sink = |mut row: EventRow| {
             if LEFT_OUT.contains(&row.kind.as_str()) {
                 return true;
             }
@@ -63,7 +64,8 @@ impl Events {
             if events.more {
                 return false;
             }
-            let body = serde_json::from_str(&row.body).unwrap_or_default();
+            let body = std::mem::take(&mut row.body);
+            let body = serde_json::from_str(&body).unwrap_or_default();
             let mut named = named(&body, name_of);
             named.truncate(NAMED_MAX);
             events.all.push(Told { row, named });
@@ -85,18 +87,18 @@ impl Events {
     pub(crate) fn about<'a>(&'a self, ports: &'a BTreeSet<Port>) -> impl Iterator<Item = &'a Told> {
         let nodes: BTreeSet<u64> = ports.iter().map(|(guid, _)| *guid).collect();
         self.all.iter().filter(move |event| {
-            let is_sweep = event.row.kind == "sweep_ended";
-            let mut named = event.named.iter();
-            !is_sweep
-                && named.any(|one| match port(one) {
-                    (guid, 0) => nodes.contains(&guid),
-                    port => ports.contains(&port),
-                })
+            event.named.iter().any(|one| match port(one) {
+                (guid, 0) => nodes.contains(&guid),
+                port => ports.contains(&port),
+            })
         })
     }
 
-    /// How often each link was lost and for how long, milliseconds, up to `to_ms`; by its ends, the lower one first.
+    /// How often each link was lost and for how long, milliseconds, up to `to_ms` or to where events are known; by its
+    /// ends, the lower one first.
     pub(crate) fn losses(&self, to_ms: i64) -> BTreeMap<(Port, Port), (u32, i64)> {
+        let last = self.all.last().filter(|_| self.more);
+        let to_ms = last.map_or(to_ms, |event| event.row.time_ms);
         let mut losses: BTreeMap<(Port, Port), (u32, i64)> = BTreeMap::new();
         let mut since: BTreeMap<(Port, Port), i64> = BTreeMap::new();
         for event in &self.all {

@@ -1,12 +1,13 @@
 //! What the ports of links counted in the time of a job, and in usual times.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use weft_history::{COUNTERS, HistoryError, PortKey, Reader, Sample};
+use weft_history::{COUNTERS, HistoryError, PortKey, Reader};
 use weft_traffic::job::{Errors, Figures, JobLink};
 use weft_traffic::link::FLIT_BYTES;
 
-use super::Port;
+use super::{NoAnswer, Port};
 
 /// Earlier days that are compared with.
 const USUAL_DAYS: i64 = 7;
@@ -17,10 +18,13 @@ const USUAL_MS: i64 = 3_600_000;
 const PORTS: usize = 256;
 /// Parts of the job's time of which the busiest is looked for.
 const PARTS: i64 = 30;
-/// Errors that the sender counts.
-const OF_SENDER: [&str; 2] = ["xmit_discards", "xmit_constraint_errors"];
-/// Errors that the receiver counts.
-const OF_RECEIVER: [&str; 10] = [
+/// Counters that are kept of a reading.
+const KEPT: [&str; 15] = [
+    "xmit_data",
+    "rcv_data",
+    "xmit_wait",
+    "xmit_discards",
+    "xmit_constraint_errors",
     "rcv_constraint_errors",
     "rcv_switch_relay_errors",
     "rcv_remote_physical_errors",
@@ -32,6 +36,14 @@ const OF_RECEIVER: [&str; 10] = [
     "link_downed",
     "uncorrectable_errors",
 ];
+/// Places among them.
+const XMIT_DATA: usize = 0;
+const RCV_DATA: usize = 1;
+const XMIT_WAIT: usize = 2;
+/// Errors that the sender counts.
+const OF_SENDER: Range<usize> = 3..5;
+/// Errors that the receiver counts.
+const OF_RECEIVER: Range<usize> = 5..KEPT.len();
 
 /// What a job is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,15 +56,42 @@ pub(crate) enum Comparison {
     Nothing,
 }
 
-/// Samples of each port.
-pub(crate) type Samples = BTreeMap<Port, Vec<Sample>>;
+/// What was counted in a part of a time, a second.
+pub(crate) struct Reading {
+    /// End of the part, milliseconds since 1970.
+    pub(crate) time_ms: i64,
+    /// How long it is, milliseconds.
+    pub(crate) span_ms: i64,
+    /// By [`KEPT`].
+    rates: [f32; KEPT.len()],
+}
+
+impl Reading {
+    /// Flits of data that the port sent.
+    pub(crate) fn sent(&self) -> f64 {
+        f64::from(self.rates[XMIT_DATA])
+    }
+
+    /// Flits of data that it received.
+    pub(crate) fn received(&self) -> f64 {
+        f64::from(self.rates[RCV_DATA])
+    }
+
+    /// Counts of XmitWait.
+    pub(crate) fn waited(&self) -> f64 {
+        f64::from(self.rates[XMIT_WAIT])
+    }
+}
+
+/// Readings of each port that has some.
+pub(crate) type ByPort = BTreeMap<Port, Vec<Reading>>;
 
 /// What the history has of the ports.
 pub(crate) struct Readings {
     span: (i64, i64),
-    now: Samples,
+    now: ByPort,
     /// Of each time that is compared with.
-    usual: Vec<Samples>,
+    usual: Vec<ByPort>,
     pub(crate) comparison: Comparison,
 }
 
@@ -60,15 +99,17 @@ impl Readings {
     /// Reads what these ports counted from `span.0` to `span.1`, milliseconds since 1970, and in usual times.
     ///
     /// # Errors
-    /// That files cannot be read.
+    /// That files cannot be read, and that `stop` ends it.
     pub(crate) fn read(
         reader: &Reader,
         ports: &BTreeSet<Port>,
         span: (i64, i64),
+        stop: &dyn Fn() -> bool,
         warn: &mut dyn FnMut(String),
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self, NoAnswer> {
         let length = span.1 - span.0;
-        let now = samples(reader, ports, span, part(length), warn)?;
+        let mut read = |span, step| readings(reader, ports, span, step, stop, warn);
+        let now = read(span, part(length))?;
         let mut usual = Vec::new();
         // Days between the job and the same hours before it: more than one for a job that took longer.
         let apart = (length + DAY_MS - 1).div_euclid(DAY_MS).max(1) * DAY_MS;
@@ -82,14 +123,14 @@ impl Readings {
             if earlier.0 < 0 {
                 break;
             }
-            usual.push(samples(reader, ports, earlier, step, warn)?);
+            usual.push(read(earlier, step)?);
         }
-        usual.retain(has_rates);
+        usual.retain(|readings: &ByPort| !readings.is_empty());
         let mut comparison = Comparison::SameHours(usual.len() as u32);
         if usual.is_empty() {
             let before = ((span.0 - length).max(0), span.0);
-            usual.push(samples(reader, ports, before, part(length), warn)?);
-            usual.retain(has_rates);
+            usual.push(read(before, part(length))?);
+            usual.retain(|readings| !readings.is_empty());
             comparison = match usual.is_empty() {
                 true => Comparison::Nothing,
                 false => Comparison::Before,
@@ -105,7 +146,7 @@ impl Readings {
 
     /// Whether anything was read in the time of the job.
     pub(crate) fn is_empty(&self) -> bool {
-        !has_rates(&self.now)
+        self.now.is_empty()
     }
 
     /// Completes a link; one count of its sender's XmitWait is `unit` flit times.
@@ -114,8 +155,8 @@ impl Readings {
             (link.from.guid, link.from.port),
             (link.to.guid, link.to.port),
         );
-        let of = |samples: &Samples| {
-            let figures = figures(samples, ends, link.capacity?, unit);
+        let of = |readings: &ByPort| {
+            let figures = figures(readings, ends, link.capacity?, unit);
             figures.map(|(all, _)| all)
         };
         link.usual = middle(self.usual.iter().filter_map(of).collect());
@@ -124,21 +165,20 @@ impl Readings {
             .and_then(|capacity| figures(&self.now, ends, capacity, unit));
         link.now = now.map(|(all, _)| all);
         link.busiest = now.map(|(_, busiest)| busiest);
-        let own = OF_SENDER.iter().map(|counter| (*counter, ends.0));
-        let all = own.chain(OF_RECEIVER.iter().map(|counter| (*counter, ends.1)));
+        let own = OF_SENDER.map(|counter| (counter, ends.0));
+        let all = own.chain(OF_RECEIVER.map(|counter| (counter, ends.1)));
         link.errors = all
             .filter_map(|(counter, port)| self.errors(counter, port))
             .collect();
     }
 
-    fn errors(&self, counter: &'static str, port: Port) -> Option<Errors> {
-        let place = COUNTERS.iter().position(|name| *name == counter)?;
+    fn errors(&self, counter: usize, port: Port) -> Option<Errors> {
         // How many, and in what time.
-        let count = |samples: &Samples| {
-            let of_port = samples.get(&port).into_iter().flatten();
-            let counts = of_port.filter_map(|sample| {
-                let seconds = sample.span_ms as f64 / 1000.0;
-                Some((sample.rates?[place] * seconds, seconds))
+        let count = |readings: &ByPort| {
+            let of_port = readings.get(&port).into_iter().flatten();
+            let counts = of_port.map(|reading| {
+                let seconds = reading.span_ms as f64 / 1000.0;
+                (f64::from(reading.rates[counter]) * seconds, seconds)
             });
             counts.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
         };
@@ -152,7 +192,7 @@ impl Readings {
         usual.sort_by(f64::total_cmp);
         let usual = usual.get(usual.len() / 2).copied().unwrap_or(0.0);
         (now > 0.0).then_some(Errors {
-            counter,
+            counter: KEPT[counter],
             count: now as u64,
             usual,
         })
@@ -169,79 +209,89 @@ fn part(length_ms: i64) -> i64 {
     (length_ms / PARTS).max(1)
 }
 
-fn has_rates(samples: &Samples) -> bool {
-    let mut all = samples.values().flatten();
-    all.any(|sample| sample.rates.is_some())
-}
-
-/// Samples of ports after `span.0` and up to `span.1`, milliseconds since 1970, one for each step.
+/// Readings of ports after `span.0` and up to `span.1`, milliseconds since 1970, one for each step, in order.
 ///
 /// # Errors
-/// That files cannot be read.
-pub(crate) fn samples(
+/// That files cannot be read, and that `stop` ends it.
+pub(crate) fn readings(
     reader: &Reader,
     ports: &BTreeSet<Port>,
     span: (i64, i64),
     step_ms: i64,
+    stop: &dyn Fn() -> bool,
     warn: &mut dyn FnMut(String),
-) -> Result<Samples, HistoryError> {
+) -> Result<ByPort, NoAnswer> {
     let key = |(guid, port): &Port| PortKey {
         guid: *guid,
         port: *port,
     };
     let ports: Vec<PortKey> = ports.iter().map(key).collect();
-    let mut all = Samples::new();
+    let mut all = ByPort::new();
     for part in ports.chunks(PORTS) {
-        some_samples(reader, part, span, step_ms, warn, &mut all)?;
+        if stop() {
+            return Err(NoAnswer::Stopped);
+        }
+        some_readings(reader, part, span, step_ms, warn, &mut all)?;
     }
     Ok(all)
 }
 
-/// Reads samples, of half the ports at a time where all have too many readings for one answer.
-fn some_samples(
+/// Reads, of half the ports at a time where all have too many readings for one answer.
+fn some_readings(
     reader: &Reader,
     ports: &[PortKey],
     span: (i64, i64),
     step_ms: i64,
     warn: &mut dyn FnMut(String),
-    all: &mut Samples,
+    all: &mut ByPort,
 ) -> Result<(), HistoryError> {
     match reader.samples(ports, span, step_ms, warn) {
         Ok(read) => {
-            let keyed = ports.iter().map(|key| (key.guid, key.port)).zip(read);
-            all.extend(keyed);
+            let places = KEPT.map(|kept| COUNTERS.iter().position(|name| *name == kept));
+            for (key, samples) in ports.iter().zip(read) {
+                let kept = samples.into_iter().filter_map(|sample| {
+                    let rates = sample.rates?;
+                    Some(Reading {
+                        time_ms: sample.time_ms,
+                        span_ms: sample.span_ms,
+                        rates: places.map(|place| place.map_or(0.0, |place| rates[place] as f32)),
+                    })
+                });
+                let mut kept: Vec<Reading> = kept.collect();
+                // Collecting keeps the room of the larger samples.
+                kept.shrink_to_fit();
+                if !kept.is_empty() {
+                    all.insert((key.guid, key.port), kept);
+                }
+            }
             Ok(())
         }
         Err(HistoryError::Input(_)) if ports.len() > 1 => {
             let (first, second) = ports.split_at(ports.len() / 2);
-            some_samples(reader, first, span, step_ms, warn, all)?;
-            some_samples(reader, second, span, step_ms, warn, all)
+            some_readings(reader, first, span, step_ms, warn, all)?;
+            some_readings(reader, second, span, step_ms, warn, all)
         }
         Err(error) => Err(error),
     }
 }
 
-/// What a direction of a link did in all samples, and in the busiest of them with its time.
+/// What a direction of a link did in all readings, and in the busiest of them with its time.
 fn figures(
-    samples: &Samples,
+    readings: &ByPort,
     (from, to): (Port, Port),
     capacity: f64,
     unit: f64,
 ) -> Option<(Figures, (i64, Figures))> {
-    const XMIT_DATA: usize = 0;
-    const RCV_DATA: usize = 1;
-    const XMIT_WAIT: usize = 6;
-    let known = |port: &Port| {
-        let all = samples.get(port).into_iter().flatten();
-        all.filter_map(|sample| Some((sample.time_ms, sample.span_ms, sample.rates?)))
-    };
+    let known = |port: &Port| readings.get(port).into_iter().flatten();
     let mut parts: BTreeMap<i64, (i64, f64, f64)> = BTreeMap::new();
-    for (time, span, rates) in known(&from) {
-        parts.insert(time, (span, rates[XMIT_DATA], rates[XMIT_WAIT] * unit));
+    for own in known(&from) {
+        let part = (own.span_ms, own.sent(), own.waited() * unit);
+        parts.insert(own.time_ms, part);
     }
-    for (time, span, rates) in known(&to) {
-        let part = parts.entry(time).or_insert((span, 0.0, 0.0));
-        part.1 = part.1.max(rates[RCV_DATA]);
+    for other in known(&to) {
+        let part = parts.entry(other.time_ms);
+        let part = part.or_insert((other.span_ms, 0.0, 0.0));
+        part.1 = part.1.max(other.received());
     }
     let share = |flits: f64| (flits * FLIT_BYTES / capacity).clamp(0.0, 1.0);
     let of = |(_, data, wait): &(i64, f64, f64)| Figures {

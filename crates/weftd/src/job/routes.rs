@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{PortRef, Snapshot, Topology};
-use weft_report::Selection;
 use weft_traffic::job::{End, JobLink};
 use weft_traffic::link::{capacity, full_capacity, wait_unit};
 use weft_traffic::links_between;
 
-use super::Port;
+use super::{NoAnswer, Port};
+
+/// Hosts of a request, and their ports in one fabric.
+pub(crate) const HOSTS_MAX: usize = 4_096;
 
 /// Which hosts.
 #[derive(Debug, Clone, Default)]
@@ -33,15 +35,27 @@ pub(crate) struct Used {
 
 impl Used {
     /// Adds the hosts and links of a moment.
-    pub(crate) fn add(&mut self, snapshot: &Snapshot, asked: &Asked) {
+    ///
+    /// # Errors
+    /// [`NoAnswer::Hosts`], [`NoAnswer::Stopped`].
+    pub(crate) fn add(
+        &mut self,
+        snapshot: &Snapshot,
+        asked: &Asked,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), NoAnswer> {
         let topology = &*snapshot.topology;
         let ends = self.ends(snapshot, asked);
+        if ends.len() > HOSTS_MAX {
+            return Err(NoAnswer::Hosts(ends.len()));
+        }
         for at in &ends {
             if let Some(end) = end(topology, *at) {
                 self.hosts.insert((end.guid, end.port), end.name);
             }
         }
-        for ((from, to), destinations) in links_between(snapshot, &ends) {
+        let links = links_between(snapshot, &ends, stop).ok_or(NoAnswer::Stopped)?;
+        for ((from, to), destinations) in links {
             let (Some(a), Some(b)) = (end(topology, from), end(topology, to)) else {
                 continue;
             };
@@ -63,13 +77,15 @@ impl Used {
             };
             link.full_capacity = link.full_capacity.or(full_capacity(topology, from));
         }
+        Ok(())
     }
 
     fn ends(&mut self, snapshot: &Snapshot, asked: &Asked) -> Vec<PortRef> {
         let topology = &snapshot.topology;
         let points = asked.points.iter();
-        let selections: Vec<Selection> = points
-            .filter_map(|point| point.select(snapshot).ok())
+        let selections = points.filter_map(|point| point.select(snapshot).ok());
+        let selected: BTreeSet<PortRef> = selections
+            .flat_map(|selection| selection.end_ports(snapshot))
             .collect();
         let mut ends = Vec::new();
         for (at, lid, _) in topology.end_ports() {
@@ -83,7 +99,7 @@ impl Used {
             if is_named {
                 self.found.insert(host.to_owned());
             }
-            if is_named || selections.iter().any(|selection| selection.has_port(at)) {
+            if is_named || selected.contains(&at) {
                 ends.push(at);
             }
         }

@@ -6,17 +6,16 @@ use weft_api::v1::TrafficFlow;
 use weft_fabric::{PortRef, Topology};
 use weft_traffic::foresee::Pair;
 
-/// Flows of one request, which fit into a message.
-const FLOWS_MAX: usize = 65_536;
+/// Flows of one request.
+pub(crate) const FLOWS_MAX: usize = 65_536;
+/// Bytes a second of one flow: many times what a link carries.
+const RATE_MAX: f64 = 1e12;
 
 /// The pairs of ports that flows name.
 ///
 /// # Errors
 /// Which flow is wrong and why.
 pub(crate) fn given(topology: &Topology, flows: &[TrafficFlow]) -> Result<Vec<Pair>, String> {
-    if flows.len() > FLOWS_MAX {
-        return Err(format!("{} flows; at most {FLOWS_MAX}", flows.len()));
-    }
     let mut hosts: BTreeMap<String, PortRef> = BTreeMap::new();
     for (at, lid, _) in topology.end_ports() {
         let node = topology.node(at.node).filter(|node| !node.is_switch());
@@ -36,9 +35,9 @@ pub(crate) fn given(topology: &Topology, flows: &[TrafficFlow]) -> Result<Vec<Pa
         };
         let (from, to) = (end(&flow.from)?, end(&flow.to)?);
         let rate = flow.bytes_per_second;
-        if !rate.is_finite() || rate <= 0.0 {
+        if !(rate > 0.0 && rate <= RATE_MAX) {
             return Err(wrong(format!(
-                "{rate} bytes a second; expected a number over 0"
+                "{rate} bytes a second; expected a number over 0, at most {RATE_MAX} (1,000 GB/s)"
             )));
         }
         if from == to {

@@ -11,25 +11,19 @@ mod traffic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
-pub(crate) use given::given;
+pub(crate) use given::{FLOWS_MAX, given};
 pub(crate) use traffic::{Counted, of_image, of_past};
 
 /// Bounds forecasts: each takes a core for seconds, and hundreds of MB for a thousand hosts.
-#[derive(Debug, Clone)]
-pub(crate) struct Forecasts(Arc<Semaphore>);
-
-impl Default for Forecasts {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
-    }
-}
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Forecasts(Arc<Mutex<()>>);
 
 impl Forecasts {
-    /// Waits for the turn; none when the daemon is stopping.
-    pub(crate) async fn enter(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0).acquire_owned().await.ok()
+    /// Waits for the turn.
+    pub(crate) async fn enter(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.0).lock_owned().await
     }
 }
 

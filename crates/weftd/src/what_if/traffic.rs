@@ -3,22 +3,18 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::{PortRef, Topology};
-use weft_history::{HistoryError, Reader};
+use weft_history::Reader;
 use weft_manager::pm::Image;
 use weft_traffic::foresee::{Ports, Traffic};
 use weft_traffic::link::{FLIT_BYTES, capacity, wait_unit};
 
-use crate::job::{Port, samples};
+use crate::job::{NoAnswer, Port, Reading, readings};
 
 /// Times before a moment of the past over which counters are taken, milliseconds: the first in which there are two
-/// readings. Old readings are kept a minute, ten minutes or an hour apart.
-const SPANS_MS: [i64; 3] = [60_000, 1_200_000, 7_200_000];
+/// readings. They are some seconds apart, and old ones a minute, ten minutes or an hour.
+const SPANS_MS: [i64; 4] = [8_000, 60_000, 1_200_000, 7_200_000];
 /// Parts of such a time, of which the last with a rate counts.
-const PARTS: i64 = 60;
-/// Positions of counters among those of the history.
-const XMIT_DATA: usize = 0;
-const RCV_DATA: usize = 1;
-const XMIT_WAIT: usize = 6;
+const PARTS: i64 = 4;
 
 /// What was counted.
 pub(crate) struct Counted {
@@ -59,39 +55,38 @@ pub(crate) fn of_image(image: &Image, topology: &Topology, ports: &Ports) -> Opt
 /// The traffic before a moment of the past; none where nothing was read.
 ///
 /// # Errors
-/// That files cannot be read.
+/// That files cannot be read, and that `stop` ends it.
 pub(crate) fn of_past(
     reader: &Reader,
     at_ms: i64,
     topology: &Topology,
     ports: &Ports,
+    stop: &dyn Fn() -> bool,
     warn: &mut dyn FnMut(String),
-) -> Result<Option<Counted>, HistoryError> {
+) -> Result<Option<Counted>, NoAnswer> {
     let key = |at: PortRef| Some((topology.node(at.node)?.guid().0, at.port.0));
     let linked = (0..ports.len()).map(|number| ports.at(number));
     let linked = linked.filter(|at| topology.peer(*at).is_some());
     let keys: BTreeSet<Port> = linked.filter_map(key).collect();
     for span in SPANS_MS {
-        let read = samples(reader, &keys, (at_ms - span, at_ms), span / PARTS, warn)?;
+        let before = (at_ms - span, at_ms);
+        let read = readings(reader, &keys, before, span / PARTS, stop, warn)?;
         let (mut traffic, mut times) = (empty(ports), None);
         for number in 0..ports.len() {
             let at = ports.at(number);
-            let rates = |at: Option<PortRef>| {
-                let mut all = read.get(&key(at?)?)?.iter().rev();
-                all.find_map(|sample| Some((sample.time_ms, sample.span_ms, sample.rates?)))
-            };
-            let (own, other) = (rates(Some(at)), rates(topology.peer(at)));
-            let Some((time, covers, _)) = own.or(other) else {
+            let last = |at: Option<PortRef>| read.get(&key(at?)?)?.last();
+            let (own, other) = (last(Some(at)), last(topology.peer(at)));
+            let Some(known) = own.or(other) else {
                 continue;
             };
-            let sent = own.map_or(0.0, |(.., rates)| rates[XMIT_DATA]);
-            let received = other.map_or(0.0, |(.., rates)| rates[RCV_DATA]);
+            let sent = own.map_or(0.0, Reading::sent);
+            let received = other.map_or(0.0, Reading::received);
             traffic.loads[number] = Some(sent.max(received) * FLIT_BYTES);
-            let waited = own.map_or(0.0, |(.., rates)| rates[XMIT_WAIT]);
+            let waited = own.map_or(0.0, Reading::waited);
             let waited = waited * wait_unit(topology, at) * FLIT_BYTES;
             let rate = capacity(topology, at).unwrap_or(f64::MAX);
             traffic.waits[number] = (waited / rate).min(1.0);
-            times = Some((time, covers));
+            times = Some((known.time_ms, known.span_ms));
         }
         if let Some((time_ms, span_ms)) = times {
             return Ok(Some(Counted {

@@ -104,6 +104,8 @@ fn what_made_a_job_slow_is_found_and_a_quiet_job_is_not_accused() {
     assert_eq!(job["findings"][0]["to"]["name"], "node1 hfi1_0", "{job}");
     let waiting = job["findings"][0]["waiting"].as_array().unwrap();
     assert_eq!(waiting.len(), 3, "{job}");
+    assert_eq!(job["findings"][0]["waiting_count"], 3, "{job}");
+    assert_eq!(job["more_findings"], false, "{job}");
     let cost = job["findings"][0]["cost_seconds"].as_f64().unwrap();
     // Each of three hosts had a third of what it wanted, for fifteen seconds.
     assert!((15.0..40.0).contains(&cost), "{cost}");
@@ -192,6 +194,9 @@ fn questions_that_make_no_sense_are_told() {
         let error = daemon.weft_fails(code, &[&["job", "slow"], args].concat());
         assert!(error.contains(told), "{args:?}: {error}");
     }
+    let alone = daemon.weft(&["job", "slow", "node1", "--from", "-1s"]);
+    let told = text(&alone.stderr);
+    assert!(told.contains("name further hosts"), "{told}");
     let without = Start::new(TREE).args(&["--history", "off"]).up();
     let error = without.weft_fails(1, &["job", "slow", "node1", "--from", "-1m"]);
     assert!(error.contains("weftd keeps no history"), "{error}");

@@ -311,6 +311,7 @@ fn questions_that_make_no_sense_are_told() {
         ),
         ("node1,node99,1", 1, "flow 1: no host node99"),
         ("node1,node1,1", 1, "flow 1: node1 sends to itself"),
+        ("node1,node2,2e9", 1, "at most 1000000000000 (1,000 GB/s)"),
     ] {
         std::fs::write(&file, content).unwrap();
         let error = daemon.weft_fails(code, &["what-if", "fault", "core1", "--traffic", path]);
@@ -357,6 +358,8 @@ fn the_past_is_asked_as_well() {
     let loads = |args: &[&str]| {
         let asked = [&["what-if", "drain", "core1", "--json"], args].concat();
         let forecast = json(&daemon.weft_ok(&asked));
+        assert!(forecast["counters_span_seconds"].as_f64() > Some(0.0));
+        assert_eq!(forecast["moment"].is_null(), args.is_empty());
         let links = forecast["links"].as_array().unwrap().iter();
         links
             .map(|link| link["before"].as_f64().unwrap())

@@ -1,5 +1,6 @@
 //! Routes that a change would give, without the way there: for those who ask what would be.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{LinearTables, NodeId, PortGroupTables, PortNum, PortRef, Topology};
@@ -46,8 +47,18 @@ impl Basis {
         self.barred.clear();
     }
 
+    /// Whether the present nodes are those of a fabric, with the same numbers.
+    pub fn has_nodes_of(&self, topology: &Topology) -> bool {
+        let present = self.present.fabric.topology.nodes();
+        let guids = present.map(|(_, node)| node.guid());
+        guids.eq(topology.nodes().map(|(_, node)| node.guid()))
+    }
+
     /// Leaves the links at these ports out, as if they were lost.
-    pub fn lose(&mut self, ends: &[PortRef]) {
+    pub fn lose(&mut self, ends: &BTreeSet<PortRef>) {
+        if ends.is_empty() {
+            return;
+        }
         let routes = Arc::make_mut(&mut self.present);
         let topology = Arc::make_mut(&mut routes.fabric.topology);
         for end in ends {
