@@ -4,6 +4,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use weft_api::time::ns;
@@ -12,6 +13,8 @@ use weft_api::v1::{self, watch_response::Content};
 use super::{Context, Tracer, number, text};
 use crate::event_hub::{EventHub, Stamped};
 
+/// From a sweep's end until its span is made: the request that asked for a quick sweep may learn its number after the end.
+const CAUSE_KNOWN: Duration = Duration::from_millis(100);
 /// Names of the phases, in the order of their times.
 const PHASES: [&str; 4] = ["discover", "plan", "program", "activate"];
 
@@ -40,6 +43,7 @@ impl Sweeps {
             match event {
                 Ok(event) => {
                     if let Content::SweepEnded(sweep) = &event.content {
+                        tokio::time::sleep(CAUSE_KNOWN).await;
                         let cause = self.tracer.cause(sweep.number);
                         for span in spans(sweep, event.unix_time_ns, cause) {
                             self.tracer.take(span);
