@@ -5,6 +5,7 @@
 
 use weft_fabric::enums::LinkWidth;
 use weft_wire::pm::{Counter, VlCounter};
+use weft_wire::{Layout, pa};
 
 use super::counters::LaneCounters;
 use super::image::{Delta, Image, QUALITY_EXCELLENT};
@@ -33,93 +34,27 @@ impl Weights {
         }
     }
 
-    /// One byte for each weight.
-    pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
-        let IntegrityWeights {
-            local_link_integrity,
-            rcv_errors,
-            buffer_overruns,
-            link_error_recovery,
-            link_downed,
-            uncorrectable,
-            fm_config,
-            link_quality,
-            lanes_down,
-        } = self.integrity;
-        let CongestionWeights {
-            xmit_wait,
-            discards,
-            rcv_fecn,
-            rcv_becn,
-            xmit_time,
-            mark_fecn,
-        } = self.congestion;
-        [
-            local_link_integrity,
-            rcv_errors,
-            buffer_overruns,
-            link_error_recovery,
-            link_downed,
-            uncorrectable,
-            fm_config,
-            link_quality,
-            lanes_down,
-            xmit_wait,
-            discards,
-            rcv_fecn,
-            rcv_becn,
-            xmit_time,
-            mark_fecn,
-            u8::from(self.per_lane),
-        ]
+    /// The weights as on the wire, and whether lanes are counted.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = pa::IntegrityWeights::from(self.integrity).to_bytes();
+        bytes.extend(pa::CongestionWeights::from(self.congestion).to_bytes());
+        bytes.push(self.per_lane.into());
+        bytes
     }
 
-    /// The weights of [`Self::to_bytes`].
-    pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
-        let [
-            local_link_integrity,
-            rcv_errors,
-            buffer_overruns,
-            link_error_recovery,
-            link_downed,
-            uncorrectable,
-            fm_config,
-            link_quality,
-            lanes_down,
-            xmit_wait,
-            discards,
-            rcv_fecn,
-            rcv_becn,
-            xmit_time,
-            mark_fecn,
-            per_lane,
-        ] = bytes;
-        Self {
-            integrity: IntegrityWeights {
-                local_link_integrity,
-                rcv_errors,
-                buffer_overruns,
-                link_error_recovery,
-                link_downed,
-                uncorrectable,
-                fm_config,
-                link_quality,
-                lanes_down,
-            },
-            congestion: CongestionWeights {
-                xmit_wait,
-                discards,
-                rcv_fecn,
-                rcv_becn,
-                xmit_time,
-                mark_fecn,
-            },
-            per_lane: per_lane != 0,
-        }
+    /// The weights of [`Self::to_bytes`]; none of fewer bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (integrity, rest) = bytes.split_at_checked(pa::IntegrityWeights::LEN)?;
+        let (congestion, lanes) = rest.split_at_checked(pa::CongestionWeights::LEN)?;
+        Some(Self {
+            integrity: pa::IntegrityWeights::decode(integrity).ok()?.into(),
+            congestion: pa::CongestionWeights::decode(congestion).ok()?.into(),
+            per_lane: *lanes.first()? != 0,
+        })
     }
 
     /// Bytes of all weights.
-    pub(crate) const LEN: usize = 16;
+    pub(crate) const LEN: usize = pa::IntegrityWeights::LEN + pa::CongestionWeights::LEN + 1;
 }
 
 /// An image together with how its counters weigh.

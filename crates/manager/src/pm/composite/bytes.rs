@@ -52,6 +52,10 @@ impl<'a> Reading<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
+    fn weights(&mut self) -> Result<Weights, Malformed> {
+        Weights::from_bytes(self.bytes(Weights::LEN)?).ok_or(Malformed(self.part))
+    }
+
     /// A count of things of so many bytes each at least, which bounds it.
     pub(super) fn count(&mut self, each: usize) -> Result<usize, Malformed> {
         let count = self.u32()? as usize;
@@ -173,7 +177,7 @@ fn head(from: &mut Reading<'_>) -> Result<Image, Malformed> {
             skipped_ports: from.u32()?,
             cleared_ports: from.u32()?,
         },
-        weights: Weights::from_bytes(from.array()?),
+        weights: from.weights()?,
         roster: Arc::default(),
         sample: Arc::default(),
         before: None,

@@ -2,7 +2,7 @@
 
 use weft_wire::class_port_info::ClassPortInfo;
 use weft_wire::header::version;
-use weft_wire::pa::{CategoryThresholds, CongestionWeights, IntegrityWeights, PmConfig};
+use weft_wire::pa::{CategoryThresholds, PmConfig};
 
 use super::Records;
 use crate::pm::Pm;
@@ -47,9 +47,9 @@ impl Pm {
             size_freeze: settings.frozen_images,
             lease: seconds(settings.lease),
             pm_flags: self.flags(),
-            congestion_weights: self.congestion_weights(),
+            congestion_weights: settings.congestion.into(),
             category_thresholds: self.category_thresholds(),
-            integrity_weights: self.integrity_weights(),
+            integrity_weights: settings.integrity.into(),
             memory_footprint: self.history.bytes(),
             max_attempts: settings.requests.attempts,
             resp_timeout: millis(settings.requests.timeout),
@@ -75,18 +75,6 @@ impl Pm {
         set.fold(0, |flags, (_, flag)| flags | flag)
     }
 
-    fn congestion_weights(&self) -> CongestionWeights {
-        let weights = &self.settings.congestion;
-        CongestionWeights {
-            port_xmit_wait: weights.xmit_wait,
-            sw_port_congestion: weights.discards,
-            port_rcv_fecn: weights.rcv_fecn,
-            port_rcv_becn: weights.rcv_becn,
-            port_xmit_time_cong: weights.xmit_time,
-            port_mark_fecn: weights.mark_fecn,
-        }
-    }
-
     fn category_thresholds(&self) -> CategoryThresholds {
         let thresholds = &self.settings.thresholds;
         CategoryThresholds {
@@ -96,21 +84,6 @@ impl Pm {
             bubble: thresholds.bubble,
             security_errors: thresholds.security,
             routing_errors: thresholds.routing,
-        }
-    }
-
-    fn integrity_weights(&self) -> IntegrityWeights {
-        let weights = &self.settings.integrity;
-        IntegrityWeights {
-            local_link_integrity_errors: weights.local_link_integrity,
-            port_rcv_errors: weights.rcv_errors,
-            excessive_buffer_overruns: weights.buffer_overruns,
-            link_error_recovery: weights.link_error_recovery,
-            link_downed: weights.link_downed,
-            uncorrectable_errors: weights.uncorrectable,
-            fm_config_errors: weights.fm_config,
-            link_quality_indicator: weights.link_quality,
-            link_width_downgrade: weights.lanes_down,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Settings of the performance manager: plain data.
 
 mod from_config;
+mod weights;
 
 use std::time::Duration;
 
