@@ -53,6 +53,22 @@ struct Lab {
 }
 
 impl Lab {
+    /// A fabric whose manager has read a port that then counted 700 symbol errors and 40 discards.
+    fn start(changes: &'static [(&'static str, &'static str)]) -> Self {
+        let fabric = Fabric::start("fattree:32,radix=8");
+        let settings = SmSettings {
+            pm: true,
+            changes,
+            ..SmSettings::default()
+        };
+        let mut weftd = Weftd::start(&fabric, HOST, &settings);
+        weftd.wait_until_master(PATIENCE);
+        let lab = Self { fabric, weftd };
+        lab.total("xmit_discards", 0);
+        lab.count(700, 40);
+        lab
+    }
+
     fn weft(&self, arguments: &[&str]) -> Output {
         let weft = built("weft", weft_interop::weftd::program());
         let api = self.weftd.api().unwrap();
@@ -126,16 +142,7 @@ fn totals_are_the_registers_and_go_on_when_tools_clear_them() {
         return;
     }
     let _turn = turn();
-    let fabric = Fabric::start("fattree:32,radix=8");
-    let settings = SmSettings {
-        pm: true,
-        ..SmSettings::default()
-    };
-    let mut weftd = Weftd::start(&fabric, HOST, &settings);
-    weftd.wait_until_master(PATIENCE);
-    let lab = Lab { fabric, weftd };
-    lab.total("xmit_discards", 0);
-    lab.count(700, 40);
+    let lab = Lab::start(&[]);
     let port = lab.total("xmit_discards", 40);
     let lid = port["lid"].as_u64().unwrap();
     for (label, counter) in SETTLED {
@@ -196,17 +203,7 @@ fn counters_are_set_to_zero_as_opareport_does() {
         return;
     }
     let _turn = turn();
-    let fabric = Fabric::start("fattree:32,radix=8");
-    let settings = SmSettings {
-        pm: true,
-        changes: READINGS,
-        ..SmSettings::default()
-    };
-    let mut weftd = Weftd::start(&fabric, HOST, &settings);
-    weftd.wait_until_master(PATIENCE);
-    let lab = Lab { fabric, weftd };
-    lab.total("xmit_discards", 0);
-    lab.count(700, 40);
+    let lab = Lab::start(READINGS);
     let lid = lab.total("xmit_discards", 40)["lid"].as_u64().unwrap();
     let config = lab.fabric.directory().join("opamon.conf");
     std::fs::write(&config, "XmitDiscards 1\nRcvErrors 1\n").unwrap();

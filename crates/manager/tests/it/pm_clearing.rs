@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::pm::{
@@ -51,24 +50,6 @@ impl Lab {
         keys.collect()
     }
 
-    fn register(&self, (node, port): Key, counter: Counter) -> u64 {
-        let network = self.watched.emulator.network();
-        let device = network.device(network.find(node).unwrap()).unwrap();
-        network.counter(device.port(port).unwrap(), counter)
-    }
-
-    fn count(&mut self, (node, port): Key, symbol_errors: u64, discards: u64) {
-        self.watched.control(Control::CountErrors {
-            node,
-            port,
-            errors: ErrorCounts {
-                symbol_errors,
-                discards,
-                ..ErrorCounts::default()
-            },
-        });
-    }
-
     fn order(&mut self, id: u64, ports: &[Key], counters: &[Counter]) {
         let order = ClearOrder {
             id,
@@ -101,7 +82,7 @@ fn chosen_counters_of_chosen_ports_are_zero_at_the_device_and_totals_go_on() {
     let ports = lab.ports();
     let ((place, key), (other_place, other)) = (ports[0], ports[1]);
     for key in [key, other] {
-        lab.count(key, 700, 40);
+        lab.watched.count(key, 700, 40);
     }
     lab.sweep();
     let asked_at = lab.watched.now;
@@ -118,11 +99,14 @@ fn chosen_counters_of_chosen_ports_are_zero_at_the_device_and_totals_go_on() {
     assert!(outcome.failed.is_empty() && outcome.skipped.is_empty());
     // The device has lost the one counter of the one port.
     assert_eq!(
-        (lab.register(key, ERRORS), lab.register(key, DISCARDS)),
+        (
+            lab.watched.register(key, ERRORS),
+            lab.watched.register(key, DISCARDS)
+        ),
         (0, 40)
     );
-    assert_eq!(lab.register(other, ERRORS), 700);
-    lab.count(key, 11, 2);
+    assert_eq!(lab.watched.register(other, ERRORS), 700);
+    lab.watched.count(key, 11, 2);
     lab.sweep();
     assert_eq!(
         (lab.total(place, ERRORS), lab.since(place, ERRORS)),
@@ -150,12 +134,12 @@ fn chosen_counters_of_chosen_ports_are_zero_at_the_device_and_totals_go_on() {
 fn what_was_counted_before_a_clear_is_remembered_over_a_restart() {
     let mut lab = Lab::new();
     let (place, key) = lab.ports()[0];
-    lab.count(key, 700, 40);
+    lab.watched.count(key, 700, 40);
     lab.sweep();
     assert_eq!(lab.totals.encode().unwrap()[8..12], [0, 0, 0, 1]);
     lab.order(1, &[key], &Counter::ALL);
     lab.sweep();
-    lab.count(key, 5, 1);
+    lab.watched.count(key, 5, 1);
     lab.sweep();
     let bytes = lab.totals.encode().unwrap();
     let begun = lab.totals.since_clear(place).unwrap();

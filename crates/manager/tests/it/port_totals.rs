@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_emulator::ErrorCounts;
-use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum};
 use weft_manager::pm::settings::ClearSettings;
 use weft_manager::pm::{Counters, Image, PmSettings};
@@ -55,27 +53,6 @@ impl Lab {
         (roster.member_of(port).guid, port.number)
     }
 
-    /// What a device's register holds.
-    fn register(&self, (node, port): Key, counter: Counter) -> u64 {
-        let network = self.watched.emulator.network();
-        let device = network.device(network.find(node).unwrap()).unwrap();
-        network.counter(device.port(port).unwrap(), counter)
-    }
-
-    /// A device counts errors. Without a discard, few symbol errors do not change its summary of errors, so that the
-    /// manager does not read them (`<Resolution>`).
-    fn count(&mut self, (node, port): Key, symbol_errors: u64, discards: u64) {
-        self.watched.control(Control::CountErrors {
-            node,
-            port,
-            errors: ErrorCounts {
-                symbol_errors,
-                discards,
-                ..ErrorCounts::default()
-            },
-        });
-    }
-
     /// Another client sets all counters of a port to zero.
     fn clear(&mut self, (node, port): Key) {
         let network = self.watched.emulator.network();
@@ -103,16 +80,16 @@ fn totals_begin_at_the_registers_and_go_on_when_others_clear_them() {
     let mut lab = Lab::new(PmSettings::default());
     let (place, began) = (lab.place(), lab.watched.images[0].unix_time);
     let key = lab.key(place);
-    lab.count(key, 700, 40);
+    lab.watched.count(key, 700, 40);
     lab.sweep();
     let errors = Counter::LocalLinkIntegrityErrors;
-    assert_eq!(lab.total(place, errors), lab.register(key, errors));
+    assert_eq!(lab.total(place, errors), lab.watched.register(key, errors));
     assert_eq!(lab.totals.port(place).unwrap().bridges, 0);
     let before = lab.all();
     lab.clear(key);
-    lab.count(key, 11, 2);
+    lab.watched.count(key, 11, 2);
     let image = lab.sweep();
-    assert_eq!(lab.register(key, errors), 11);
+    assert_eq!(lab.watched.register(key, errors), 11);
     assert_eq!(lab.total(place, errors), 711);
     assert_eq!(lab.total(place, Counter::XmitDiscards), 42);
     let total = lab.totals.port(place).unwrap();
@@ -134,7 +111,10 @@ fn totals_begin_at_the_registers_and_go_on_when_others_clear_them() {
         .map(|(_, lane)| lane[VlCounter::XmitPkts as usize])
         .sum();
     assert_eq!(sent, lab.total(place, Counter::XmitPkts));
-    assert!(sent > lab.register(key, Counter::XmitPkts), "{sent}");
+    assert!(
+        sent > lab.watched.register(key, Counter::XmitPkts),
+        "{sent}"
+    );
 }
 
 #[test]
@@ -151,10 +131,14 @@ fn what_the_manager_clears_itself_is_no_bridge() {
     let place = lab.place();
     let key = lab.key(place);
     for round in 1..=4 {
-        lab.count(key, 100, 1);
+        lab.watched.count(key, 100, 1);
         lab.sweep();
         let errors = Counter::LocalLinkIntegrityErrors;
-        assert_eq!(lab.register(key, errors), 0, "the manager has cleared it");
+        assert_eq!(
+            lab.watched.register(key, errors),
+            0,
+            "the manager has cleared it"
+        );
         assert_eq!(lab.total(place, errors), 100 * round);
     }
     assert_eq!(lab.totals.port(place).unwrap().bridges, 0);
@@ -165,9 +149,9 @@ fn an_image_that_was_lost_on_the_way_costs_nothing() {
     let mut lab = Lab::new(PmSettings::default());
     let place = lab.place();
     let key = lab.key(place);
-    lab.count(key, 5, 1);
+    lab.watched.count(key, 5, 1);
     lab.watched.sweep();
-    lab.count(key, 6, 1);
+    lab.watched.count(key, 6, 1);
     lab.sweep();
     assert_eq!(lab.total(place, Counter::LocalLinkIntegrityErrors), 11);
 }
@@ -177,7 +161,7 @@ fn a_port_that_leaves_and_returns_with_new_counters_goes_on() {
     let mut lab = Lab::new(PmSettings::default());
     let (whole, place) = (Arc::clone(&lab.watched.snapshot), lab.place());
     let key = lab.key(place);
-    lab.count(key, 30, 1);
+    lab.watched.count(key, 30, 1);
     lab.sweep();
     let mut less = weft_fabric::Snapshot::clone(&whole);
     let node = less.topology.find(key.0).unwrap();
@@ -199,7 +183,7 @@ fn a_port_that_leaves_and_returns_with_new_counters_goes_on() {
         "the switch has no LID, so nobody reads it"
     );
     lab.clear(key);
-    lab.count(key, 4, 1);
+    lab.watched.count(key, 4, 1);
     lab.watched.snapshot = whole;
     lab.watched.publish();
     lab.sweep();
@@ -215,10 +199,10 @@ fn totals_outlast_the_daemon_and_what_was_cleared_meanwhile() {
     let mut lab = Lab::new(PmSettings::default());
     let place = lab.place();
     let key = lab.key(place);
-    lab.count(key, 1_000_000_000_000, 7);
+    lab.watched.count(key, 1_000_000_000_000, 7);
     lab.sweep();
     lab.clear(key);
-    lab.count(key, 50, 1);
+    lab.watched.count(key, 50, 1);
     lab.sweep();
     let (before, since) = (lab.all(), lab.totals.port(place).unwrap().since_unix_s);
     let bytes = lab.totals.encode().unwrap();

@@ -7,11 +7,12 @@ pub(crate) mod client;
 use std::sync::Arc;
 
 use weft_emulator::io::{Control, Input as ToFabric, Output as FromFabric};
-use weft_emulator::{Emulator, Options};
+use weft_emulator::{Emulator, ErrorCounts, Options};
 use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 use weft_manager::Settings;
 use weft_manager::pm::{ClearOutcome, Image, Pm, PmEvent, PmInput, PmOutput, PmReport, PmSettings};
 use weft_wire::packet::Packet;
+use weft_wire::pm::Counter;
 
 use crate::common::{World, latency};
 
@@ -148,6 +149,25 @@ impl Watched {
         let until = Tick(self.now.0 + 3_600_000_000_000);
         assert!(self.run(until, |watched| watched.images.len() > before));
         Arc::clone(self.images.last().unwrap())
+    }
+
+    /// What a device's register holds.
+    pub(crate) fn register(&self, (node, port): (Guid, PortNum), counter: Counter) -> u64 {
+        let network = self.emulator.network();
+        let device = network.device(network.find(node).unwrap()).unwrap();
+        network.counter(device.port(port).unwrap(), counter)
+    }
+
+    /// A device counts errors. Without a discard, few symbol errors do not change its summary of errors, so that the
+    /// manager does not read them (`<Resolution>`).
+    pub(crate) fn count(&mut self, at: (Guid, PortNum), symbol_errors: u64, discards: u64) {
+        let (node, port) = at;
+        let errors = ErrorCounts {
+            symbol_errors,
+            discards,
+            ..ErrorCounts::default()
+        };
+        self.control(Control::CountErrors { node, port, errors });
     }
 
     pub(crate) fn report(&self) -> PmReport {
