@@ -1,14 +1,14 @@
 //! `weft-lab replay --shorten`: the shortest recording that is found in which a fault still shows.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use weft_replay::{Header, Pace, Recorder, Replay, Shortened, Sink, Writer, shorten};
+use weft_replay::{Pace, Replay, Shortened, shorten};
+use weft_testkit::Tape;
 
 use super::until::Until;
 use super::{Arguments, open};
@@ -28,8 +28,9 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
     let name = arguments.file.display();
     let source = open(&arguments.file)?.header().source.clone();
     let file = File::open(&arguments.file).map_err(|error| format!("{name}: {error}"))?;
-    let header = Header::new(0, format!("{source}, shortened"));
-    let (bytes, recorder) = recorder(&header).map_err(|error| error.to_string())?;
+    let tape = Tape::default();
+    let recorder = tape.recorder(&format!("{source}, shortened"));
+    let recorder = recorder.map_err(|error| error.to_string())?;
     let bar = ProgressBar::new_spinner();
     let until_when = Instant::now() + Duration::from_secs(arguments.within);
     let goes_on = |left: usize| {
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
     let found = quietly(|| shorten(BufReader::new(file), recorder, shows, goes_on));
     bar.finish_and_clear();
     let found = found.map_err(|error| format!("{name}: {error}"))?;
-    let bytes = std::mem::take(&mut *bytes.lock().unwrap_or_else(PoisonError::into_inner));
+    let bytes = tape.files().pop().unwrap_or_default();
     let is_shown = quietly(|| shows_again(&bytes[..], until))?;
     if !is_shown {
         return Err("what was found does not show the fault when it is replayed".to_owned());
@@ -77,40 +78,6 @@ fn shows_again(recording: impl Read, until: &Until) -> Result<bool, String> {
         }
     }
     Ok(is_shown)
-}
-
-/// Bytes of a recording that is made.
-type Bytes = Arc<Mutex<Vec<u8>>>;
-
-/// A recorder into memory.
-fn recorder(header: &Header) -> io::Result<(Bytes, Recorder)> {
-    let bytes = Bytes::default();
-    let writer = Writer::new(Shared(Arc::clone(&bytes)), header)?;
-    Ok((bytes, Recorder::new(Box::new(Chunks(writer)))))
-}
-
-#[derive(Debug)]
-struct Shared(Bytes);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[derive(Debug)]
-struct Chunks(Writer<Shared>);
-
-impl Sink for Chunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
-        self.0.chunk(&chunk).is_ok()
-    }
 }
 
 fn as_text(arguments: &Arguments, out: &Path, found: &Shortened, bytes: usize) -> String {
