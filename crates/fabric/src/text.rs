@@ -1,6 +1,7 @@
 //! Text for people: what comes from outside made safe to look at, and numbers with their nouns.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::{Display, Write};
 
 /// Who asks for a change and from where: `alice at 10.0.0.1`, the one of them that is known, or `nobody`, with the place
@@ -81,6 +82,15 @@ pub(crate) fn escape(out: &mut String, character: char) {
         // Writing to a String does not fail.
         let _ = write!(out, "\\x{byte:02x}");
     }
+}
+
+/// The innermost cause of an error, which is the most specific.
+pub fn innermost(error: &dyn Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
 }
 
 #[cfg(test)]

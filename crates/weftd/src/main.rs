@@ -52,6 +52,7 @@ mod startup;
 mod stopping;
 mod store;
 mod supervisor;
+mod this_host;
 mod tls;
 mod trap_limiter;
 mod what_if;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use weft_fabric::text::innermost;
 
 use crate::args::Args;
 use crate::error::DaemonError;
@@ -57,11 +58,7 @@ fn try_out(config: &ServerTlsConfig) -> Result<(), String> {
     let Err(error) = Server::builder().tls_config(config.clone()) else {
         return Ok(());
     };
-    let mut inner: &dyn std::error::Error = &error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    Err(inner.to_string())
+    Err(innermost(&error))
 }
 
 fn refusal(listen: SocketAddr) -> DaemonError {

@@ -10,6 +10,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use weft_fabric::Snapshot;
+use weft_fabric::text::innermost;
 
 use crate::MAX_MESSAGE_LEN;
 use crate::emulator_v1::emulator_service_client::EmulatorServiceClient;
@@ -158,7 +159,7 @@ impl Client {
             let config = tls_config(tls);
             endpoint = endpoint
                 .tls_config(config)
-                .map_err(|error| wrong(causes(&error)))?;
+                .map_err(|error| wrong(innermost(&error)))?;
         }
         let deadline = Deadline::default();
         let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
@@ -371,15 +372,6 @@ fn tls_config(tls: Tls) -> ClientTlsConfig {
         Some(domain) => config.domain_name(domain),
         None => config,
     }
-}
-
-/// The innermost cause of an error, which is the most specific.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }
 
 #[cfg(test)]

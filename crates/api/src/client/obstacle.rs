@@ -9,8 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tonic::codegen::http::Uri;
 use tonic::{Code, Status};
-
-use super::causes;
+use weft_fabric::text::innermost;
 
 /// Timeout for probing the server.
 const LOOK: Duration = Duration::from_secs(1);
@@ -86,7 +85,7 @@ pub(super) async fn of_connect(called: &Called, error: &tonic::transport::Error)
             _ => {}
         }
     }
-    let why = causes(error);
+    let why = innermost(error);
     if let Some(obstacle) = of_tls(&why) {
         return obstacle;
     }
@@ -104,7 +103,7 @@ pub(super) async fn of_status(called: &Called, status: &Status) -> Option<Obstac
     let source = std::error::Error::source(status);
     let foreign = status.message().starts_with("grpc-status header missing");
     let why = match source {
-        Some(source) => causes(source),
+        Some(source) => innermost(source),
         None if foreign => return Some(Obstacle::NoApi),
         None => return None,
     };

@@ -1,10 +1,11 @@
 //! The collector's address.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 use tonic::transport::Uri;
+
+use crate::this_host::is_this_host;
 
 /// A collector on this host: spans go without encryption.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +24,7 @@ impl FromStr for Endpoint {
         let allowed = "expected http:// and a loopback address with a port, such as http://127.0.0.1:4317: spans go without \
                        encryption";
         let uri = text.parse::<Uri>().map_err(|_| allowed.to_owned())?;
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost"
-            || host
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.is_loopback());
-        match uri.scheme_str() == Some("http") && is_here && uri.port().is_some() {
+        match uri.scheme_str() == Some("http") && is_this_host(&uri) && uri.port().is_some() {
             true => Ok(Self(uri)),
             false => Err(allowed.to_owned()),
         }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use axum::http::Uri;
 use clap::value_parser;
+
+use crate::this_host::is_this_host;
 
 /// Where metrics are sent, and how often.
 #[derive(Debug, Clone, clap::Args)]
@@ -76,14 +77,9 @@ impl FromStr for Target {
         let allowed = "expected https://HOST/PATH, or http:// and a loopback address, such as \
                        http://127.0.0.1:9090/api/v1/write: metrics leave this host encrypted";
         let uri = text.parse::<Uri>().map_err(|_| allowed.to_owned())?;
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost"
-            || host
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.is_loopback());
         match uri.scheme_str() {
-            Some("https") if !host.is_empty() => Ok(Self(uri)),
-            Some("http") if is_here => Ok(Self(uri)),
+            Some("https") if uri.host().is_some_and(|host| !host.is_empty()) => Ok(Self(uri)),
+            Some("http") if is_this_host(&uri) => Ok(Self(uri)),
             _ => Err(allowed.to_owned()),
         }
     }

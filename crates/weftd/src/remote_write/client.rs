@@ -1,7 +1,5 @@
 //! The connection to the receiver.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,9 +13,11 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task;
+use weft_fabric::text::innermost;
 
 use super::args::{RemoteWriteArgs, Target};
 use crate::error::DaemonError;
+use crate::store;
 
 /// Longest time for a request, connecting included.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -99,7 +99,7 @@ impl Client {
         let answer = tokio::time::timeout(PATIENCE, self.http.request(request)).await;
         let answer =
             answer.map_err(|_| Failure::Away(format!("no answer in {} s", PATIENCE.as_secs())))?;
-        let answer = answer.map_err(|error| Failure::Away(with_causes(&error)))?;
+        let answer = answer.map_err(|error| Failure::Away(innermost(&error)))?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             status => {
@@ -130,14 +130,14 @@ impl Client {
 /// The token in a file.
 fn token_of(path: &Path) -> Result<String, String> {
     let name = path.display();
-    let mut text = String::new();
-    let most = TOKEN_MAX as u64 + 2;
-    let read = File::open(path).and_then(|file| file.take(most).read_to_string(&mut text));
-    read.map_err(|error| format!("{name}: {error}"))?;
+    let bytes =
+        store::read(path, TOKEN_MAX as u64 + 2).map_err(|error| format!("{name}: {error}"))?;
+    let text = String::from_utf8(bytes.unwrap_or_default());
+    let text = text.map_err(|_| format!("{name} is no text"))?;
     let token = text.trim();
     match token.len() {
         1..=TOKEN_MAX => Ok(token.to_owned()),
-        0 => Err(format!("{name} has no token")),
+        0 => Err(format!("{name} has no token, or is not there")),
         _ => Err(format!(
             "{name} has more than the {TOKEN_MAX} bytes of a token"
         )),
@@ -154,16 +154,6 @@ fn is_final(status: StatusCode) -> bool {
         StatusCode::TOO_MANY_REQUESTS,
     ];
     status.is_client_error() && !again.contains(&status)
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text += &format!(": {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 fn add(roots: &mut RootCertStore, path: &Path) -> Result<(), DaemonError> {
