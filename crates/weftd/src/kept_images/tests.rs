@@ -24,7 +24,7 @@ fn image(run: u32, sweep: u64, images: u32) -> Image {
     bytes.extend((START + 10 * sweep).to_le_bytes());
     bytes.extend((10 * images).to_le_bytes());
     // Durations, statistics, weights, names, lanes, counts, managers, nodes and ports.
-    bytes.extend([0; 8 + 8 + 20 + 16 + 2 + 1 + 20 + 160 + 4 + 4]);
+    bytes.extend([0; 8 + 8 + 20 + 25 + 2 + 1 + 20 + 160 + 4 + 4]);
     // Counters of ports and lanes, and their counts.
     bytes.extend([0; 2 * (27 + 14)]);
     Image::from_bytes(&bytes).unwrap()
