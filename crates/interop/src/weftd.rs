@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,28 @@ impl Weftd {
         let log = self.log();
         let (_, rest) = log.split_once("API at ")?;
         Some(rest.split_once(',')?.0.to_owned())
+    }
+
+    /// Runs the client `weft` on it.
+    ///
+    /// # Panics
+    /// When it does not listen yet, or the client cannot be run.
+    pub fn client(&self, arguments: &[&str]) -> Output {
+        let mut client = Command::new(built("weft", program()));
+        let client = client.args(arguments);
+        let client = client.env("WEFT_ADDRESS", self.api().unwrap());
+        client.output().unwrap()
+    }
+
+    /// What the client prints.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn told(&self, arguments: &[&str]) -> String {
+        let ran = self.client(arguments);
+        let [out, err] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(ran.status.success(), "weft {arguments:?}: {out}{err}");
+        out
     }
 
     /// Waits until it is master and a sweep since then has ended.

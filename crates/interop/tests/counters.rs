@@ -1,7 +1,6 @@
 //! Counters of ports beside those that the vendor's tools read from the same devices, and while such tools clear them.
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -9,7 +8,7 @@ use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::PortNum;
 use weft_interop::vendor_sm::{SmSettings, turn};
-use weft_interop::{Fabric, Weftd, built};
+use weft_interop::{Fabric, Weftd};
 use weft_peers::program;
 
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -69,25 +68,11 @@ impl Lab {
         lab
     }
 
-    fn weft(&self, arguments: &[&str]) -> Output {
-        let weft = built("weft", weft_interop::weftd::program());
-        let api = self.weftd.api().unwrap();
-        let mut command = Command::new(weft);
-        command.args(arguments).env("WEFT_ADDRESS", api);
-        command.output().unwrap()
-    }
-
-    fn weft_ok(&self, arguments: &[&str]) -> String {
-        let ran = self.weft(arguments);
-        assert!(ran.status.success(), "{arguments:?}: {ran:?}");
-        String::from_utf8(ran.stdout).unwrap()
-    }
-
     /// The port's counters once a total is this.
     fn total(&self, counter: &str, value: u64) -> Value {
         let until = Instant::now() + PATIENCE;
         loop {
-            let ran = self.weft(&["counters", "-F", POINT, "--json"]);
+            let ran = self.weftd.client(&["counters", "-F", POINT, "--json"]);
             let read: Option<Value> = serde_json::from_slice(&ran.stdout).ok();
             let port = read.map(|read| read["ports"][0].clone());
             if let Some(port) = port
@@ -152,7 +137,7 @@ fn totals_are_the_registers_and_go_on_when_tools_clear_them() {
     let config = lab.fabric.directory().join("opamon.conf");
     std::fs::write(&config, "XmitDiscards 5\nLocalLinkIntegrityErrors 699\n").unwrap();
     let config = config.to_str().unwrap();
-    let ours = lab.weft_ok(&["report", "errors", "-c", config]);
+    let ours = lab.weftd.told(&["report", "errors", "-c", config]);
     let theirs = lab.tool(&format!("opareport -q -o errors -c {config}"));
     assert!(
         ours.contains("XmitDiscards: 40 Exceeds Threshold: 5"),
@@ -230,7 +215,7 @@ fn counters_are_set_to_zero_as_opareport_does() {
     ] {
         let options = [options, &["-c", config]].concat();
         let theirs = lab.tool(&format!("opareport -q {}", options.join(" ")));
-        let ours = lab.weft_ok(&[&["report"][..], &options].concat());
+        let ours = lab.weftd.told(&[&["report"][..], &options].concat());
         assert!(ours.contains(says), "{options:?}: {ours}");
         assert_eq!(lines(&ours), lines(&theirs), "{options:?}");
     }
@@ -244,7 +229,7 @@ fn counters_are_set_to_zero_as_opareport_does() {
     assert_eq!(port["since_clear"]["xmit_discards"], 2, "{port}");
     assert_eq!(port["totals"]["local_link_integrity_errors"], 711);
     assert_eq!(port["bridges"], 0, "{port}");
-    let ours = lab.weft_ok(&["report", "errors", "-c", config]);
+    let ours = lab.weftd.told(&["report", "errors", "-c", config]);
     let theirs = lab.tool(&format!("opareport -q -o errors -c {config}"));
     assert!(
         ours.contains("XmitDiscards: 2 Exceeds Threshold: 1"),
@@ -263,10 +248,10 @@ fn counters_are_set_to_zero_as_opareport_does() {
         "--reason",
         reason,
     ];
-    let cleared = lab.weft_ok(&[&arguments[..], &["--json"]].concat());
+    let cleared = lab.weftd.told(&[&arguments[..], &["--json"]].concat());
     let cleared: Value = serde_json::from_str(&cleared).unwrap();
     assert_eq!(cleared["failed_ports"], 0, "{cleared}");
-    let who = lab.weft_ok(&["who", "--json"]);
+    let who = lab.weftd.told(&["who", "--json"]);
     let last: Value = serde_json::from_str(who.lines().next().unwrap()).unwrap();
     assert_eq!(
         last["what"], "set 27 counters of node:edge2 to zero",

@@ -1,11 +1,10 @@
 //! Changes of ports by operators as the vendor's tools see them: beacons, widths, disabled ports, and their CSV.
 #![allow(clippy::unwrap_used)]
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use weft_interop::vendor_sm::{SmSettings, turn};
-use weft_interop::{Fabric, Weftd, built};
+use weft_interop::{Fabric, Weftd};
 use weft_peers::program;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -14,22 +13,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 const TREE: &str = "pgft:2;2,2;1,2;1,1;radix=4";
 /// The host that the manager and the tools run on.
 const HOST: &str = "node1";
-
-/// Runs the client on the daemon of a log, which has to succeed; returns its output.
-fn weft(daemon: &Weftd, args: &[&str]) -> String {
-    let log = daemon.log();
-    let (_, after) = log.split_once("API at ").unwrap();
-    let api = after.split(',').next().unwrap();
-    let client = built("weft", weft_interop::weftd::program());
-    let ran = Command::new(client)
-        .args(["--address", api])
-        .args(args)
-        .output()
-        .unwrap();
-    let [out, err] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert!(ran.status.success(), "weft {args:?}: {out}{err}");
-    out
-}
 
 /// Runs one of the vendor's tools until its output has all these texts.
 fn shows(fabric: &Fabric, line: &str, expected: &[&str]) {
@@ -72,7 +55,7 @@ fn the_vendors_tools_see_what_is_changed() {
     let info = format!("opaportinfo -l {lid} -m 1");
     let port = "node:edge2:port:1";
 
-    weft(&daemon, &["port", "led", "on", port]);
+    daemon.told(&["port", "led", "on", port]);
     shows(
         &fabric,
         "opareport -o links -F led:on",
@@ -83,7 +66,7 @@ fn the_vendors_tools_see_what_is_changed() {
         &format!("opasmaquery -o portinfo -l {lid} -m 1"),
         &["LedEnabled: On"],
     );
-    weft(&daemon, &["port", "led", "off", port]);
+    daemon.told(&["port", "led", "off", port]);
     shows(
         &fabric,
         "opareport -o links -F led:on",
@@ -95,12 +78,12 @@ fn the_vendors_tools_see_what_is_changed() {
         &info,
         &["LinkWidth      Act: 4            En: 1,2,3,4"],
     );
-    weft(&daemon, &["port", "link", "--width", "2x", port]);
+    daemon.told(&["port", "link", "--width", "2x", port]);
     shows(&fabric, &info, &["LinkWidth      Act: 2            En: 2 "]);
 
-    weft(&daemon, &["port", "disable", "--reason", "bad cable", port]);
+    daemon.told(&["port", "disable", "--reason", "bad cable", port]);
     shows(&fabric, &info, &["PhysicalState: Disabled"]);
-    weft(&daemon, &["port", "enable", port]);
+    daemon.told(&["port", "enable", port]);
     shows(&fabric, &info, &["PhysicalState: LinkUp"]);
 }
 
@@ -132,19 +115,16 @@ fn lists_pass_between_the_vendors_scripts_and_ours() {
     let file = fabric.directory().join("links.csv");
     std::fs::write(&file, &found.text).unwrap();
     let file = file.display().to_string();
-    let said = weft(
-        &daemon,
-        &[
-            "port",
-            "disable",
-            "--reason",
-            "dead server",
-            "--from",
-            &file,
-        ],
-    );
+    let said = daemon.told(&[
+        "port",
+        "disable",
+        "--reason",
+        "dead server",
+        "--from",
+        &file,
+    ]);
     assert_eq!(said, "disabled port 1 of edge2\n");
-    let csv = weft(&daemon, &["port", "list", "--disabled", "--csv"]);
+    let csv = daemon.told(&["port", "list", "--disabled", "--csv"]);
     assert!(csv.trim_end().ends_with(";dead server"), "{csv}");
     std::fs::write(&file, csv).unwrap();
     let enabled = fabric.run(HOST, &format!("opaenableports < {file}"));
@@ -155,8 +135,11 @@ fn lists_pass_between_the_vendors_scripts_and_ours() {
     );
     // Another tool has enabled it: the list says so.
     let until = Instant::now() + PATIENCE;
-    while !weft(&daemon, &["port", "list", "--disabled"]).contains("enabled by another tool") {
-        weft(&daemon, &["sweep", "--wait"]);
+    while !daemon
+        .told(&["port", "list", "--disabled"])
+        .contains("enabled by another tool")
+    {
+        daemon.told(&["sweep", "--wait"]);
         assert!(Instant::now() < until);
         std::thread::sleep(PAUSE);
     }

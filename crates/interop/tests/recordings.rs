@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 use weft_emulator::Options;
@@ -11,7 +10,7 @@ use weft_emulator::io::{Control, Faults};
 use weft_fabric::{FabricSpec, Guid, NodeId, PortNum};
 use weft_interop::membership::{CREATE, ask};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
-use weft_interop::{Fabric, Weftd, built};
+use weft_interop::{Fabric, Weftd};
 use weft_peers::{VENDOR_SM, program};
 use weft_replay::{Match, Replay};
 use weft_wire::id::Gid;
@@ -71,19 +70,6 @@ const ACTS: &[&[Act]] = &[
     ],
 ];
 
-/// Runs the client on a daemon; returns its output.
-fn weft(daemon: &Weftd, args: &[&str]) -> String {
-    let client = built("weft", weft_interop::weftd::program());
-    let ran = Command::new(client)
-        .args(["--address", &daemon.api().unwrap()])
-        .args(args)
-        .output()
-        .unwrap();
-    let [out, err] = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert!(ran.status.success(), "weft {args:?}: {out}{err}");
-    out
-}
-
 impl Act {
     fn run(self, fabric: &Fabric, daemon: &Weftd) {
         let last = fabric.topology().switches().last().copied().unwrap();
@@ -92,7 +78,7 @@ impl Act {
         match self {
             // A tool may fail while the fabric changes: that is what is recorded.
             Self::Tool(line) => drop(fabric.run(HOSTS[1], line)),
-            Self::Client(args) => drop(weft(daemon, args)),
+            Self::Client(args) => drop(daemon.told(args)),
             Self::Link(true) => fabric.control(Control::LinkDown { node, port }),
             Self::Link(false) => fabric.control(Control::LinkUp { node, port }),
             Self::Silence(silent) => fabric.control(Control::Silence { node, silent }),
@@ -150,11 +136,8 @@ fn recorded(case: u64) -> Vec<u8> {
         }
     }
     drop(standby);
-    weft(&daemon, &["sweep", "--wait"]);
-    let saved = weft(
-        &daemon,
-        &["incident", "save", "--reason", "a test", "--json"],
-    );
+    daemon.told(&["sweep", "--wait"]);
+    let saved = daemon.told(&["incident", "save", "--reason", "a test", "--json"]);
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     fs::read(saved["file"].as_str().unwrap()).unwrap()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,7 +11,7 @@ use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, PortNum};
 use weft_interop::vendor_sm::{SmSettings, turn};
-use weft_interop::{Fabric, Weftd, built, topology_file};
+use weft_interop::{Fabric, Weftd, topology_file};
 use weft_peers::program;
 
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -158,17 +158,9 @@ impl Lab {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        let weft = built("weft", weft_interop::weftd::program());
-        let mut command = Command::new(weft);
-        command.args(arguments);
-        let command = command.env("WEFT_ADDRESS", self.weftd.api().unwrap());
-        command.output().unwrap()
-    }
-
     /// What the client prints; reports that find faults end with 1.
     fn weft(&self, arguments: &[&str]) -> String {
-        let ran = self.run(arguments);
+        let ran = self.weftd.client(arguments);
         let wrong = String::from_utf8_lossy(&ran.stderr).into_owned();
         let code = ran.status.code();
         assert!(code <= Some(1) && code.is_some(), "{arguments:?}: {wrong}");
@@ -349,7 +341,7 @@ fn judge_options(lab: &Lab) {
                 word => word,
             });
             let arguments: Vec<&str> = ["report"].into_iter().chain(words).collect();
-            let ran = lab.run(&arguments);
+            let ran = lab.weftd.client(&arguments);
             let wrong = String::from_utf8_lossy(&ran.stderr);
             let reason =
                 wrong.contains(&format!("{} of opareport is not there: ", spelled(listed)));
@@ -401,7 +393,7 @@ fn judge_times(lab: &Lab) {
         let text = errors(options);
         assert_eq!(text.contains(counted), is_counted, "{options:?}: {text}");
     }
-    let refused = lab.run(&["report", "errors", "-b", "2020-01-01"]);
+    let refused = lab.weftd.client(&["report", "errors", "-b", "2020-01-01"]);
     let wrong = String::from_utf8_lossy(&refused.stderr);
     assert!(wrong.contains("no reading of counters is kept"), "{wrong}");
 }

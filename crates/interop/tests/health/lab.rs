@@ -1,14 +1,12 @@
 //! A fabric with faults that a manager watches.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
 
 use weft_emulator::Options;
 use weft_fabric::{Guid, PortNum, PortRef, Topology};
-use weft_interop::fabric::library;
 use weft_interop::vendor_sm::SmSettings;
-use weft_interop::{Fabric, Weftd, built, topology_file};
+use weft_interop::{Fabric, Weftd, topology_file};
 
 use crate::faults::Places;
 use crate::page::Page;
@@ -35,7 +33,6 @@ pub(crate) struct Lab {
     /// The host that manager and tools run on.
     pub(crate) host: String,
     weftd: Weftd,
-    address: String,
 }
 
 impl Lab {
@@ -55,13 +52,11 @@ impl Lab {
         };
         let mut weftd = Weftd::start(&fabric, &host, &settings);
         weftd.wait_until_master(PATIENCE);
-        let address = weftd.api().unwrap();
         Self {
             fabric,
             topology,
             host,
             weftd,
-            address,
         }
     }
 
@@ -76,9 +71,7 @@ impl Lab {
     /// What the client prints. `health` ends with the colour of its page, a sweep with what is unfinished; orders have
     /// to be carried out.
     pub(crate) fn weft(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new(built("weft", &library()));
-        let command = command.env("WEFT_ADDRESS", &self.address).args(arguments);
-        let ran = command.output().unwrap();
+        let ran = self.weftd.client(arguments);
         let wrong = String::from_utf8_lossy(&ran.stderr).into_owned();
         let is_order = !["health", "sweep"].contains(&arguments[0]);
         assert!(!is_order || ran.status.success(), "{arguments:?}: {wrong}");
