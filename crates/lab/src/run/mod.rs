@@ -1,6 +1,6 @@
 //! `weft-lab run`: runs cases of scenarios in parallel, with progress, and resumes from saved outcomes.
 
-mod files;
+pub(crate) mod files;
 mod left;
 mod sinks;
 mod terminal;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{Lanes, Lid, Sl};
+use weft_manager::Manager;
 use weft_manager::sm::Settings;
 use weft_routing::EngineKind;
 
@@ -47,10 +48,10 @@ pub(super) struct UsedLevels {
 
 impl UsedLevels {
     /// As currently reported by the manager to hosts.
-    pub(super) fn of(world: &DigestedWorld) -> Self {
+    pub(super) fn of(manager: &Manager) -> Self {
         Self {
-            settings: Arc::new(world.manager().arrangement().settings),
-            lanes: Arc::clone(world.snapshot().linear.lanes()),
+            settings: Arc::new(manager.arrangement().settings),
+            lanes: Arc::clone(manager.snapshot().linear.lanes()),
         }
     }
 
@@ -89,12 +90,16 @@ impl UsedLevels {
 /// I1 for each service level.
 pub(super) fn levels(world: &DigestedWorld) -> Vec<Breach> {
     let view = view(world);
-    levels::check(&view, root(world, &view), &UsedLevels::of(world).all())
+    levels::check(
+        &view,
+        root(world, &view),
+        &UsedLevels::of(world.manager()).all(),
+    )
 }
 
 /// I3 with answers on the service level of the request.
 pub(super) fn answers(world: &DigestedWorld) -> Vec<Breach> {
-    let used = UsedLevels::of(world);
+    let used = UsedLevels::of(world.manager());
     deadlock::check_answers(&view(world), |lid| used.to(lid))
 }
 
@@ -111,25 +116,36 @@ fn default_partition(view: &FabricView) -> Secured {
 /// All rules of a quiet fabric with these groups, and these partitions besides the
 /// default one.
 pub(super) fn quiet(world: &DigestedWorld, groups: &[Group], secured: &[Secured]) -> Vec<Breach> {
-    let used = UsedLevels::of(world);
     let view = view(world);
     let root = root(world, &view);
-    let snapshot = world.snapshot();
-    let mut breaches = reach::check_loops(&view);
-    breaches.extend(reach::check_reachable(&view, root));
-    breaches.extend(choices::check(&view, root));
-    breaches.extend(deadlock::check_levels(&view, |lid| used.to(lid)));
-    breaches.extend(lids::check(&view, root));
-    breaches.extend(tables::check(&view, root, &snapshot));
-    breaches.extend(multicast::check_loops(&view));
-    breaches.extend(multicast::check_delivery(&view, root, groups));
-    breaches.extend(multicast::check_published(&view, root, &snapshot));
-    breaches.extend(partitions::check(&view, root, secured));
+    rules(&view, root, world.manager(), groups, secured)
+}
+
+/// All rules of the fabric that is connected with `root`, the place of its manager's host, as [`quiet`].
+pub(super) fn rules(
+    view: &FabricView,
+    root: usize,
+    manager: &Manager,
+    groups: &[Group],
+    secured: &[Secured],
+) -> Vec<Breach> {
+    let used = UsedLevels::of(manager);
+    let snapshot = manager.snapshot();
+    let mut breaches = reach::check_loops(view);
+    breaches.extend(reach::check_reachable(view, root));
+    breaches.extend(choices::check(view, root));
+    breaches.extend(deadlock::check_levels(view, |lid| used.to(lid)));
+    breaches.extend(lids::check(view, root));
+    breaches.extend(tables::check(view, root, &snapshot));
+    breaches.extend(multicast::check_loops(view));
+    breaches.extend(multicast::check_delivery(view, root, groups));
+    breaches.extend(multicast::check_published(view, root, &snapshot));
+    breaches.extend(partitions::check(view, root, secured));
     let all: Vec<Secured> = secured
         .iter()
         .cloned()
-        .chain([default_partition(&view)])
+        .chain([default_partition(view)])
         .collect();
-    breaches.extend(pairs::check(&view, root, &all));
+    breaches.extend(pairs::check(view, root, &all));
     breaches
 }

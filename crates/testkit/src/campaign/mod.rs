@@ -2,10 +2,12 @@
 
 pub mod bring_up;
 pub mod election;
+pub mod faults;
 mod judge;
 mod links;
 pub mod maintenance;
 pub mod members;
+mod parts;
 mod planning;
 pub mod scenario;
 mod watch;

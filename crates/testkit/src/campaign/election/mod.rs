@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_emulator::{Options, io as emulated};
-use weft_fabric::enums::SmState;
+use weft_fabric::Tick;
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Tick};
 use weft_manager::Manager;
 use weft_manager::io::Event;
 use weft_manager::sm::Settings;
@@ -19,10 +18,11 @@ use weft_manager::sm::Settings;
 pub use scenario::{Candidate, Round, Scenario, Trouble};
 
 use super::bring_up::RunError;
-use super::watch::{Circle, SetWatch};
+use super::parts;
+use super::watch::SetWatch;
 use crate::cluster::Cluster;
 use crate::oracle::{Breach, Invariant, lids, masters, quiet, reach, tables};
-use crate::view::{self, FabricView};
+use crate::view::FabricView;
 
 /// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
 /// within 10 s, two masters meet within a sweep interval, and a handover that failed is tried again a
@@ -206,27 +206,12 @@ impl Run {
         });
         self.breaches.extend(illegal);
         let circles = self.sets.take_circles().into_iter();
-        let closed = circles.filter(|circle| self.settled || !self.could_not_know(circle));
+        let closed = circles.filter(|circle| {
+            self.settled || !parts::could_not_know(&self.cluster, &self.events, circle)
+        });
         let closed: Vec<Breach> = closed.map(|circle| circle.breach).collect();
         self.breaches.extend(closed);
         Ok(())
-    }
-
-    /// Whether the manager that closed a circle could not know the tables of all switches.
-    fn could_not_know(&self, circle: &Circle) -> bool {
-        let network = self.cluster.emulator.network();
-        let port = |member: usize| {
-            let host = network.find(self.cluster.host(member))?;
-            Some(network.device_at(host).first_port_index())
-        };
-        let sweeps = self
-            .events
-            .iter()
-            .filter_map(|(at, member, event)| match event {
-                Event::SweepStarted { .. } => (port(*member)? == circle.done.from).then_some(*at),
-                _ => None,
-            });
-        masters::could_not_know(circle.done.now, circle.other_wrote, sweeps)
     }
 
     /// I9: within its bound there is a moment from which on everything holds; I8: then nothing more
@@ -240,7 +225,7 @@ impl Run {
         let mut sets = 0;
         while self.cluster.now().since(start) < CONVERGED_WITHIN {
             self.run_until(self.cluster.now() + Duration::from_millis(500))?;
-            last = self.judge();
+            last = parts::judge(&self.cluster, judge_part);
             let now = self.cluster.now();
             since = since
                 .filter(|_| last.is_empty())
@@ -265,78 +250,12 @@ impl Run {
         self.converged.push(at.since(start));
         Ok(())
     }
-
-    /// Everything that must hold in quiet: for each connected part of the fabric with a manager that
-    /// runs.
-    fn judge(&self) -> Vec<Breach> {
-        let view = view::read(self.cluster.emulator.network());
-        let mut judged = vec![false; view.nodes.len()];
-        let mut breaches = Vec::new();
-        for (number, _) in self.cluster.running() {
-            let Some(place) = view.find(self.cluster.host(number)) else {
-                continue; // a host without power
-            };
-            let linked = view.nodes[place]
-                .external()
-                .any(|(_, port)| port.peer.is_some());
-            if !linked || judged[place] {
-                continue;
-            }
-            let part = view.connected(place);
-            judged
-                .iter_mut()
-                .zip(&part)
-                .for_each(|(judged, part)| *judged |= part);
-            breaches.extend(self.judge_part(&view, &part));
-        }
-        breaches
-    }
-
-    fn judge_part(&self, view: &FabricView, part: &[bool]) -> Vec<Breach> {
-        let here = |number: usize| {
-            let place = view.find(self.cluster.host(number));
-            place.filter(|place| part[*place])
-        };
-        let members: Vec<(usize, usize, &Manager)> = self
-            .cluster
-            .running()
-            .filter_map(|(number, manager)| Some((number, here(number)?, manager)))
-            .collect();
-        let masters: Vec<_> = members
-            .iter()
-            .filter(|(.., manager)| manager.role() == SmState::MASTER)
-            .collect();
-        let [(_, root, master)] = masters.as_slice() else {
-            let roles = members
-                .iter()
-                .map(|(number, _, manager)| format!("manager {number} is {}", manager.role()));
-            let what = roles.collect::<Vec<_>>().join(", ");
-            return vec![Breach::new(Invariant::OneMaster, what)];
-        };
-        let mut breaches = check_standbys(&members, master.status().master);
-        breaches.extend(reach::check_reachable(view, *root));
-        breaches.extend(lids::check(view, *root));
-        breaches.extend(tables::check(view, *root, &master.snapshot()));
-        breaches
-    }
 }
 
-/// Checks that every other manager is standby to the master.
-fn check_standbys(members: &[(usize, usize, &Manager)], master: Option<Guid>) -> Vec<Breach> {
-    let others = members
-        .iter()
-        .filter(|(.., manager)| manager.role() != SmState::MASTER);
-    let wrong = others.filter(|(.., manager)| {
-        manager.role() != SmState::STANDBY || manager.status().master != master
-    });
-    wrong
-        .map(|(number, _, manager)| {
-            let what = format!(
-                "manager {number} is {} for {:?}, the master is {master:?}",
-                manager.role(),
-                manager.status().master
-            );
-            Breach::new(Invariant::OneMaster, what)
-        })
-        .collect()
+/// What must hold of the part of a fabric that a master runs.
+fn judge_part(view: &FabricView, root: usize, master: &Manager) -> Vec<Breach> {
+    let mut breaches = reach::check_reachable(view, root);
+    breaches.extend(lids::check(view, root));
+    breaches.extend(tables::check(view, root, &master.snapshot()));
+    breaches
 }

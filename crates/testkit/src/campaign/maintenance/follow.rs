@@ -48,7 +48,7 @@ impl Run {
         Baseline {
             reached: strict.then(|| judge::view(&self.world)),
             pulled,
-            levels: Some(UsedLevels::of(&self.world)),
+            levels: Some(UsedLevels::of(self.world.manager())),
             crash: false,
         }
     }
@@ -110,7 +110,7 @@ impl Run {
         if ended {
             self.judge_free_drains("at a sweep's end");
         }
-        self.mixed |= UsedLevels::of(&self.world).prepared() != self.prepared;
+        self.mixed |= UsedLevels::of(self.world.manager()).prepared() != self.prepared;
         let mut at_once = self.sets.take();
         at_once.extend(self.world.take_breaches());
         self.broken("on the way", at_once);

@@ -118,7 +118,7 @@ pub fn run_taped(seed: u64, tape: Option<Tape>) -> Result<Outcome, RunError> {
     let run = Run {
         scenario,
         sets: SetWatch::start(&mut world.emulator),
-        prepared: UsedLevels::of(&world).prepared(),
+        prepared: UsedLevels::of(world.manager()).prepared(),
         mixed: false,
         world,
         groups: members.iter().flat_map(|one| one.last.clone()).collect(),

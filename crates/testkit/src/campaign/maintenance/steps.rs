@@ -142,7 +142,7 @@ impl Run {
         plan: Option<&RoutePlan>,
     ) -> Result<(), RunError> {
         let keeps_all = plan.is_some_and(|plan| plan.dropping == 0);
-        let used = UsedLevels::of(&self.world);
+        let used = UsedLevels::of(self.world.manager());
         let mut base = self.baseline(keeps_all, None);
         // The plan says that hosts' path records of before are not covered.
         base.levels
@@ -158,7 +158,7 @@ impl Run {
         let broken = self.judge();
         self.broken("after its sweep", broken);
         let engine = self.world.manager().status().engine;
-        let changed = UsedLevels::of(&self.world).changed_from(&used);
+        let changed = UsedLevels::of(self.world.manager()).changed_from(&used);
         let other = plan.map(|plan| planned::check(plan, &engine, changed));
         self.broken("after its sweep", other.unwrap_or_default());
         Ok(())

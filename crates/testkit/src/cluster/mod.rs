@@ -1,27 +1,36 @@
 //! Several managers on one emulated fabric, under one clock that moves only when nothing is left to
 //! do.
 
+mod process;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_dataplane::PortIndex;
 use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
-use weft_manager::io::{Event, Input, Output};
+use weft_manager::Manager;
+use weft_manager::io::{Command, CommandError, Event, Input, Reply};
 use weft_manager::sm::Settings;
-use weft_manager::{Manager, Planner};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
 use crate::digest::Digest;
+use crate::oracle::counters::Seen;
 use crate::oracle::masters::Write;
 use crate::world::WorldError;
+
+pub use process::ServiceSettings;
+use process::{Act, Process, Stored};
 
 /// Datagrams at one moment that are taken for a livelock, for each node of the fabric and each
 /// manager.
 const STEPS_PER_NODE_MAX: u64 = 20_000;
+/// Datagrams for programs on other hosts that are kept between two looks; later ones are dropped, as by a full queue.
+const DELIVERED_MAX: usize = 65_536;
 
 /// State of a manager's process.
 #[derive(Debug)]
@@ -29,9 +38,9 @@ enum Life {
     /// There is none.
     Dead,
     /// Stopped, as by SIGSTOP: it keeps its state and sees nothing.
-    Frozen(Box<Manager>),
+    Frozen(Box<Process>),
     /// It runs.
-    Running(Box<Manager>),
+    Running(Box<Process>),
 }
 
 /// A host with a manager's process, or room for one.
@@ -42,8 +51,18 @@ struct Member {
     life: Life,
     /// Its host has power; without it nothing can start.
     powered: bool,
-    stored: Option<Vec<u8>>,
-    planner: Planner,
+    stored: Stored,
+}
+
+/// A datagram for a program on a host where no manager is.
+#[derive(Debug, Clone)]
+pub struct Delivered {
+    /// When.
+    pub at: Tick,
+    /// The host's port.
+    pub host: (Guid, PortNum),
+    /// The datagram.
+    pub packet: Packet,
 }
 
 /// A write by a manager that was no master.
@@ -71,6 +90,12 @@ pub struct Cluster {
     illegal: Vec<IllegalSet>,
     writes: Vec<Write>,
     digest: Digest,
+    /// Settings of SA and PM; none where managers have neither.
+    services: Option<ServiceSettings>,
+    delivered: Vec<Delivered>,
+    counted: Vec<(usize, Seen)>,
+    replies: BTreeMap<u64, Result<Reply, CommandError>>,
+    commands: u64,
 }
 
 impl Cluster {
@@ -89,8 +114,7 @@ impl Cluster {
             settings,
             life: Life::Dead,
             powered: true,
-            stored: None,
-            planner: Planner::default(),
+            stored: Stored::default(),
         });
         Ok(Self {
             members: members.collect(),
@@ -101,7 +125,19 @@ impl Cluster {
             illegal: Vec::new(),
             writes: Vec::new(),
             digest: Digest::default(),
+            services: None,
+            delivered: Vec::new(),
+            counted: Vec::new(),
+            replies: BTreeMap::new(),
+            commands: 0,
         })
+    }
+
+    /// Has the managers that are started from now on serve hosts by an SA, and read counters by a PM.
+    #[must_use]
+    pub fn serving(mut self, settings: ServiceSettings) -> Self {
+        self.services = Some(settings);
+        self
     }
 
     /// The time.
@@ -114,11 +150,16 @@ impl Cluster {
         self.members[member].host.0
     }
 
+    /// The port of a manager.
+    pub fn port(&self, member: usize) -> (Guid, PortNum) {
+        self.members[member].host
+    }
+
     /// The managers that run, by number.
     pub fn running(&self) -> impl Iterator<Item = (usize, &Manager)> {
         let members = self.members.iter().enumerate();
         members.filter_map(|(number, member)| match &member.life {
-            Life::Running(manager) => Some((number, &**manager)),
+            Life::Running(process) => Some((number, &process.manager)),
             _ => None,
         })
     }
@@ -136,6 +177,42 @@ impl Cluster {
     /// The Sets of all managers since this was last called, in order of time.
     pub fn take_writes(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
+    }
+
+    /// Datagrams for programs on hosts without a manager, since this was last called; where managers serve hosts.
+    pub fn take_delivered(&mut self) -> Vec<Delivered> {
+        std::mem::take(&mut self.delivered)
+    }
+
+    /// The totals of the managers' PMs after each of their sweeps, since this was last called.
+    pub fn take_counted(&mut self) -> Vec<(usize, Seen)> {
+        std::mem::take(&mut self.counted)
+    }
+
+    /// Sends a manager that runs a command; [`Self::reply`] has the answer later.
+    pub fn command(&mut self, member: usize, command: Command) -> u64 {
+        self.commands += 1;
+        let id = self.commands;
+        if let Life::Running(process) = &mut self.members[member].life {
+            let input = Input::Command { id, command };
+            process.manager.handle(self.now, input);
+        }
+        id
+    }
+
+    /// The answer to a command, once.
+    pub fn reply(&mut self, id: u64) -> Option<Result<Reply, CommandError>> {
+        self.replies.remove(&id)
+    }
+
+    /// Sends a datagram from a host's port, as a program there.
+    ///
+    /// # Errors
+    /// The emulator's refusal.
+    pub fn send_from(&mut self, host: (Guid, PortNum), packet: Packet) -> Result<(), WorldError> {
+        let (node, port) = host;
+        let sent = emulated::Input::Send { node, port, packet };
+        Ok(self.emulator.handle(self.now, sent)?)
     }
 
     /// Digest of all datagrams of the managers, with their times.
@@ -178,9 +255,9 @@ impl Cluster {
         if !matches!(entry.life, Life::Dead) || !entry.powered {
             return Ok(());
         }
-        let manager = Manager::new(entry.settings.clone(), entry.stored.as_deref());
-        entry.life = Life::Running(Box::new(manager));
-        entry.planner = Planner::default();
+        let (settings, services) = (entry.settings.clone(), self.services.as_ref());
+        let process = Process::start(self.now, settings, services, &entry.stored);
+        entry.life = Life::Running(Box::new(process));
         self.set_is_sm(member, true)?;
         self.tick(member);
         Ok(())
@@ -199,7 +276,7 @@ impl Cluster {
     pub fn freeze(&mut self, member: usize) {
         let life = &mut self.members[member].life;
         *life = match std::mem::replace(life, Life::Dead) {
-            Life::Running(manager) => Life::Frozen(manager),
+            Life::Running(process) => Life::Frozen(process),
             other => other,
         };
     }
@@ -208,7 +285,7 @@ impl Cluster {
     pub fn thaw(&mut self, member: usize) {
         let life = &mut self.members[member].life;
         *life = match std::mem::replace(life, Life::Dead) {
-            Life::Frozen(manager) => Life::Running(manager),
+            Life::Frozen(process) => Life::Running(process),
             other => other,
         };
         self.tick(member);
@@ -220,13 +297,16 @@ impl Cluster {
     }
 
     fn tick(&mut self, member: usize) {
-        self.give(member, Input::Tick);
+        if let Life::Running(process) = &mut self.members[member].life {
+            process.tick(self.now);
+        }
     }
 
-    fn give(&mut self, member: usize, input: Input) {
-        if let Life::Running(manager) = &mut self.members[member].life {
-            manager.handle(self.now, input);
-        }
+    fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.members.iter().filter_map(|member| match &member.life {
+            Life::Running(process) => Some(&**process),
+            _ => None,
+        })
     }
 
     /// Lets everything happen that happens up to `until`.
@@ -236,10 +316,8 @@ impl Cluster {
     pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
         loop {
             self.exchange()?;
-            let managers = self.running().flat_map(|(member, manager)| {
-                [manager.deadline(), self.members[member].planner.deadline()]
-            });
-            let deadlines = managers.chain([self.emulator.deadline()]).flatten();
+            let processes = self.processes().map(Process::deadline);
+            let deadlines = processes.chain([self.emulator.deadline()]).flatten();
             let Some(next) = deadlines.min().filter(|next| *next <= until) else {
                 self.now = self.now.max(until);
                 return Ok(());
@@ -274,7 +352,12 @@ impl Cluster {
             let at = |member: &Member| member.host == (node, port);
             if let Some(member) = self.members.iter().position(at) {
                 self.digest.add(self.now, member, false, &packet);
-                self.give(member, Input::Received(packet));
+                if let Life::Running(process) = &mut self.members[member].life {
+                    process.receive(self.now, packet);
+                }
+            } else if self.services.is_some() && self.delivered.len() < DELIVERED_MAX {
+                let (at, host) = (self.now, (node, port));
+                self.delivered.push(Delivered { at, host, packet });
             }
         }
         moved
@@ -283,29 +366,23 @@ impl Cluster {
     fn take_from(&mut self, member: usize) -> Result<bool, WorldError> {
         let mut moved = false;
         loop {
-            let entry = &mut self.members[member];
-            let Life::Running(manager) = &mut entry.life else {
+            let Life::Running(process) = &mut self.members[member].life else {
                 return Ok(moved);
             };
-            let role = manager.role();
-            let Some(output) = manager.poll() else {
-                let Some(planned) = entry.planner.ready(self.now) else {
-                    return Ok(moved);
-                };
-                manager.handle(self.now, planned);
-                moved = true;
-                continue;
+            let role = process.manager.role();
+            let Some(act) = process.poll(self.now) else {
+                return Ok(moved);
             };
             moved = true;
-            match output {
-                Output::Plan(input) => entry.planner.begin(self.now, input),
-                Output::Send(packet) => self.send(member, role, packet)?,
-                Output::Persist(bytes) => entry.stored = Some(bytes),
-                Output::Event(event) => self.events.push((self.now, member, event)),
-                Output::Publish(_)
-                | Output::Notice(_)
-                | Output::RegistrationsLost { .. }
-                | Output::Reply { .. } => {}
+            let stored = &mut self.members[member].stored;
+            match act {
+                Act::Send(packet) => self.send(member, role, packet)?,
+                Act::Persist(bytes) => stored.manager = Some(bytes),
+                Act::Register(bytes) => stored.registrations = bytes,
+                Act::Event(event) => self.events.push((self.now, member, event)),
+                Act::Counted(seen) => self.counted.push((member, *seen)),
+                Act::Reply(id, result) => drop(self.replies.insert(id, result)),
+                Act::Internal => {}
             }
         }
     }

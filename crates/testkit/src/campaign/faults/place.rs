@@ -1,0 +1,92 @@
+//! Places of a fabric that faults are made at.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
+
+/// A port, by its node.
+pub(super) type Port = (Guid, PortNum);
+
+/// The nodes and cables of a fabric that may break: not the hosts of the managers, nor their cables.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// Hosts without a manager.
+    pub(super) hosts: Vec<Port>,
+    /// All switches.
+    pub(super) switches: Vec<Guid>,
+    /// Switches that have hosts.
+    pub(super) leaves: Vec<Guid>,
+    /// Cables between switches.
+    pub(super) isls: Vec<Port>,
+    /// Cables of hosts without a manager, at the hosts.
+    pub(super) host_cables: Vec<Port>,
+}
+
+impl Places {
+    pub(super) fn of(topology: &Topology, managers: &[Port]) -> Self {
+        let guid = |id: NodeId| topology.node(id).map_or(Guid(0), Node::guid);
+        let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();
+        let named = |end: PortRef| (guid(end.node), end.port);
+        let mut places = Self {
+            hosts: Vec::new(),
+            switches: topology.switches().iter().map(|id| guid(*id)).collect(),
+            leaves: Vec::new(),
+            isls: Vec::new(),
+            host_cables: Vec::new(),
+        };
+        for (a, b) in topology.links() {
+            match (is_switch(&a), is_switch(&b)) {
+                (true, true) => places.isls.push(named(a)),
+                (false, true) => places.host(named(a), guid(b.node), managers),
+                (true, false) => places.host(named(b), guid(a.node), managers),
+                (false, false) => {}
+            }
+        }
+        places.leaves.sort_unstable();
+        places.leaves.dedup();
+        places.hosts.sort_unstable();
+        places.hosts.dedup();
+        places
+    }
+
+    fn host(&mut self, host: Port, leaf: Guid, managers: &[Port]) {
+        self.leaves.push(leaf);
+        if managers.iter().all(|manager| manager.0 != host.0) {
+            self.hosts.push(host);
+            self.host_cables.push(host);
+        }
+    }
+
+    /// A cable; of a host where there are no others.
+    pub(super) fn cable(&self, rng: &mut impl Rng) -> Port {
+        let of_host = self.isls.is_empty() || rng.random_bool(0.3);
+        match of_host {
+            true => *any(rng, &self.host_cables),
+            false => *any(rng, &self.isls),
+        }
+    }
+
+    /// The cables between a switch and others.
+    pub(super) fn isls_of(&self, topology: &Topology, switch: Guid) -> Vec<Port> {
+        let id = topology.find(switch);
+        let ends = topology.links().flat_map(|(a, b)| [(a, b), (b, a)]);
+        let own = ends
+            .filter(|(end, far)| Some(end.node) == id && topology.switch_index(far.node).is_some());
+        own.map(|(end, _)| (switch, end.port)).collect()
+    }
+
+    /// Some hosts: one of ten, or all.
+    pub(super) fn wave(&self, rng: &mut impl Rng) -> Vec<Port> {
+        let mut hosts = self.hosts.clone();
+        if rng.random_bool(0.5) {
+            hosts.shuffle(rng);
+            hosts.truncate(hosts.len().div_ceil(10));
+        }
+        hosts
+    }
+}
+
+/// One of some; there is at least one.
+pub(super) fn any<'a, T>(rng: &mut impl Rng, of: &'a [T]) -> &'a T {
+    &of[rng.random_range(0..of.len())]
+}

@@ -1,0 +1,420 @@
+//! Each fault as steps in time.
+
+use rand::seq::SliceRandom;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use weft_emulator::ErrorCounts;
+use weft_emulator::io::{Control, Faults};
+use weft_fabric::{Guid, Lid, PortNum, Topology};
+use weft_wire::sm::AttributeId;
+
+use super::fault::Fault;
+use super::place::{Places, Port, any};
+use crate::campaign::election::Trouble;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// Something that is done.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// To the fabric or a manager.
+    Trouble(Trouble),
+    /// Each host of a list asks for so many paths.
+    AskPaths(Vec<Port>, u32),
+    /// Each host of a list joins a multicast group, or leaves it.
+    Join(Vec<Port>, bool),
+    /// A host sends so many datagrams that no manager understands.
+    Garbage(Port, u32),
+    /// The manager that is master dies in the middle of its next writes, after so many Sets.
+    KillMaster(u64),
+    /// The manager that is master is stopped.
+    FreezeMaster,
+    /// The cable of the master's host is pulled.
+    CutMaster,
+    /// All managers that are dead, stopped or cut off go on.
+    Heal,
+}
+
+/// A planted fault: its steps, nanoseconds from its beginning, and its end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plant {
+    pub(super) steps: Vec<(u64, Step)>,
+    /// From here on everything has to hold again.
+    pub(super) ends_ns: u64,
+}
+
+impl Plant {
+    fn step(&mut self, at: u64, step: Step) {
+        self.steps.push((at, step));
+        self.ends_ns = self.ends_ns.max(at);
+    }
+
+    fn control(&mut self, at: u64, control: Control) {
+        self.step(at, Step::Trouble(Trouble::Fabric(control)));
+    }
+
+    /// Something that begins now and ends in a time.
+    fn during(&mut self, until: u64, begins: Control, ends: Control) {
+        self.control(0, begins);
+        self.control(until, ends);
+    }
+}
+
+/// Draws the steps of a fault.
+pub(super) fn plant(
+    fault: Fault,
+    rng: &mut ChaCha8Rng,
+    topology: &Topology,
+    places: &Places,
+) -> Plant {
+    let until = rng.random_range(100 * MS..15 * S);
+    let mut planter = Planter {
+        until,
+        topology,
+        places,
+        plant: Plant::default(),
+    };
+    planter.plant(fault, rng);
+    let mut plant = planter.plant;
+    plant.steps.sort_by_key(|(at, _)| *at);
+    plant
+}
+
+struct Planter<'a> {
+    /// When what ends ends.
+    until: u64,
+    topology: &'a Topology,
+    places: &'a Places,
+    plant: Plant,
+}
+
+impl Planter<'_> {
+    fn plant(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        match fault {
+            Fault::LinkDown
+            | Fault::LinkFlaps
+            | Fault::FewerLanes
+            | Fault::HalfSpeed
+            | Fault::ErrorsRise
+            | Fault::StuckInInit
+            | Fault::CablesSwapped => self.cable(fault, rng),
+            Fault::SmallMtu
+            | Fault::SlowAgent
+            | Fault::SilentAgent
+            | Fault::SmallTable
+            | Fault::RefusedAttribute
+            | Fault::WrongNodeGuid
+            | Fault::WrongPortGuid
+            | Fault::LateAnswers => self.agent(fault, rng),
+            Fault::SwitchDies | Fault::SwitchReboots | Fault::LeavesReboot | Fault::HostsReboot => {
+                self.power(fault, rng)
+            }
+            Fault::LeafCut | Fault::HalfOfLinks | Fault::FabricsJoined => self.cuts(fault, rng),
+            Fault::StolenLid
+            | Fault::JoinStorm
+            | Fault::PathStorm
+            | Fault::Malformed
+            | Fault::TrapStorm => self.hosts(fault, rng),
+            Fault::Loss | Fault::Delay | Fault::Duplicates | Fault::Reorder => {
+                self.wire(fault, rng);
+            }
+            Fault::ThirdManager
+            | Fault::MasterKilled
+            | Fault::MasterHangs
+            | Fault::OwnPort
+            | Fault::Failovers
+            | Fault::OldMaster => self.managers(fault, rng),
+        }
+    }
+
+    fn cable(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let (node, port) = self.places.cable(rng);
+        let until = self.until;
+        let lasting = rng.random_bool(0.25);
+        let plant = &mut self.plant;
+        let down = Control::LinkDown { node, port };
+        let up = Control::LinkUp { node, port };
+        match fault {
+            Fault::LinkDown if lasting => plant.control(0, down),
+            Fault::LinkDown => plant.during(until, down, up),
+            Fault::LinkFlaps => {
+                let (times, over_ns) = (rng.random_range(1..=15), until);
+                let flap = Control::Flap {
+                    node,
+                    port,
+                    times,
+                    over_ns,
+                };
+                plant.control(0, flap);
+                plant.ends_ns = until;
+            }
+            Fault::FewerLanes => {
+                let lanes = |lanes| Control::LinkLanes { node, port, lanes };
+                plant.control(0, lanes(rng.random_range(1..=3)));
+                if !lasting {
+                    plant.control(until, lanes(4));
+                    plant.control(until + 1, down);
+                    plant.control(until + MS, up);
+                }
+            }
+            Fault::HalfSpeed => {
+                let slow = |slow| Control::LinkSlow { node, port, slow };
+                plant.control(0, slow(true));
+                if !lasting {
+                    plant.control(until, slow(false));
+                }
+            }
+            Fault::ErrorsRise => errors_rise(plant, (node, port), until),
+            Fault::StuckInInit => {
+                let refusal = |refuse| Control::RefuseArm { node, port, refuse };
+                plant.during(until, refusal(true), refusal(false));
+                plant.control(1, down);
+                plant.control(MS, up);
+            }
+            _ => {
+                let ports = [(node, port), self.places.cable(rng)];
+                let plug = Control::ExchangeCables { ports };
+                plant.control(0, plug.clone());
+                if !lasting {
+                    plant.control(until, plug);
+                }
+            }
+        }
+    }
+
+    fn agent(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let any_node = match rng.random_bool(0.5) {
+            true => any(rng, &self.places.hosts).0,
+            false => *any(rng, &self.places.switches),
+        };
+        let (host, _) = *any(rng, &self.places.hosts);
+        let switch = *any(rng, &self.places.switches);
+        let node = match fault {
+            Fault::SmallTable => switch,
+            Fault::WrongPortGuid => host,
+            _ => any_node,
+        };
+        let (other, _) = *any(rng, &self.places.hosts);
+        let claims = |set: &dyn Fn(&mut weft_emulator::Claims)| {
+            let mut claims = weft_emulator::Claims::default();
+            set(&mut claims);
+            Control::Claim { node, claims }
+        };
+        let begins = match fault {
+            Fault::SlowAgent => Control::Slow { node, extra_ns: S },
+            Fault::LateAnswers => Control::Slow {
+                node,
+                extra_ns: rng.random_range(80 * MS..600 * MS),
+            },
+            Fault::SilentAgent => Control::Silence { node, silent: true },
+            Fault::SmallMtu => claims(&|claims| {
+                claims.mtu = Some(4);
+                claims.lanes = Some(4);
+            }),
+            Fault::SmallTable => claims(&|claims| claims.table_size = Some(4)),
+            Fault::RefusedAttribute => {
+                let refused = *any(
+                    rng,
+                    &[
+                        AttributeId::PORT_INFO,
+                        AttributeId::SL_TO_SC,
+                        AttributeId::VL_ARBITRATION,
+                    ],
+                );
+                claims(&|claims| claims.refuses = Some(refused))
+            }
+            Fault::WrongNodeGuid => {
+                let guid = *any(rng, &[Guid(0), other, switch]);
+                claims(&|claims| claims.node_guid = Some(guid))
+            }
+            _ => claims(&|claims| claims.port_guid = Some(other)),
+        };
+        let ends = match begins {
+            Control::Slow { .. } => Control::Slow { node, extra_ns: 0 },
+            Control::Silence { .. } => Control::Silence {
+                node,
+                silent: false,
+            },
+            _ => claims(&|_| {}),
+        };
+        self.plant.during(self.until, begins, ends);
+    }
+
+    fn power(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let nodes: Vec<Guid> = match fault {
+            Fault::LeavesReboot => self.places.leaves.clone(),
+            Fault::HostsReboot => {
+                let wave = self.places.wave(rng);
+                wave.into_iter().map(|(node, _)| node).collect()
+            }
+            _ => vec![*any(rng, &self.places.switches)],
+        };
+        let away = match fault {
+            Fault::SwitchDies => self.until,
+            _ => *any(rng, &[MS, 100 * MS, 3 * S]),
+        };
+        for node in nodes {
+            let (down, up) = (Control::NodeDown { node }, Control::NodeUp { node });
+            self.plant.during(away, down, up);
+        }
+    }
+
+    /// Links between switches that go at once; some come back.
+    fn cuts(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let leaf = *any(rng, &self.places.leaves);
+        let mut cut = match fault {
+            Fault::HalfOfLinks => self.places.isls.clone(),
+            _ => self.places.isls_of(self.topology, leaf),
+        };
+        if fault == Fault::HalfOfLinks {
+            cut.shuffle(rng);
+            cut.truncate(self.places.isls.len() / 2);
+        }
+        // Long enough for a manager to become master of its part.
+        let away = match fault {
+            Fault::FabricsJoined => rng.random_range(15 * S..40 * S),
+            _ => self.until,
+        };
+        let lasting = fault == Fault::HalfOfLinks && rng.random_bool(0.5);
+        for (node, port) in cut {
+            self.plant.control(0, Control::LinkDown { node, port });
+            if !lasting {
+                self.plant.control(away, Control::LinkUp { node, port });
+            }
+        }
+    }
+
+    fn hosts(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let host = *any(rng, &self.places.hosts);
+        let plant = &mut self.plant;
+        match fault {
+            Fault::StolenLid => {
+                let (node, port) = host;
+                let lid = Lid(rng.random_range(1..=8));
+                plant.control(0, Control::TakeLid { node, port, lid });
+            }
+            Fault::JoinStorm => {
+                let hosts = self.places.wave(rng);
+                for round in 0..20 {
+                    plant.step(round * 50 * MS, Step::Join(hosts.clone(), round % 2 == 0));
+                }
+            }
+            Fault::PathStorm => {
+                let hosts = self.places.hosts.clone();
+                for round in 0..5 {
+                    plant.step(round * 100 * MS, Step::AskPaths(hosts.clone(), 40));
+                }
+            }
+            Fault::Malformed => {
+                for round in 0..20 {
+                    plant.step(round * 10 * MS, Step::Garbage(host, 50));
+                }
+            }
+            _ => {
+                let (node, port) = self.places.cable(rng);
+                for round in 0..500 {
+                    plant.control(round * 2 * MS, Control::LinkErrors { node, port });
+                }
+            }
+        }
+    }
+
+    fn wire(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let mut faults = Faults::default();
+        match fault {
+            Fault::Loss => faults.loss = rng.random_range(0.01..=0.9),
+            Fault::Delay => {
+                faults.delay_min_ns = rng.random_range(0..20 * MS);
+                faults.delay_max_ns = faults.delay_min_ns + rng.random_range(0..200 * MS);
+            }
+            Fault::Duplicates => faults.duplicate = rng.random_range(0.1..=1.0),
+            _ => {
+                faults.reorder = rng.random_range(0.1..=0.9);
+                faults.delay_max_ns = rng.random_range(MS..20 * MS);
+            }
+        }
+        let (begin, end) = (Control::Faults(faults), Control::Faults(Faults::default()));
+        self.plant.during(self.until, begin, end);
+    }
+
+    fn managers(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
+        let until = self.until;
+        let plant = &mut self.plant;
+        match fault {
+            Fault::ThirdManager => {
+                let third = super::THIRD;
+                plant.step(0, Step::Trouble(Trouble::Start(third)));
+                let end = match rng.random_bool(0.5) {
+                    true => Trouble::Kill(third),
+                    false => Trouble::PowerOff(third),
+                };
+                plant.step(until, Step::Trouble(end));
+            }
+            Fault::MasterKilled => {
+                // A switch that comes back gives it something to write.
+                let node = *any(rng, &self.places.switches);
+                plant.control(0, Control::NodeDown { node });
+                plant.control(MS, Control::NodeUp { node });
+                plant.step(MS + 1, Step::KillMaster(rng.random_range(1..60)));
+                plant.step(until.max(12 * S), Step::Heal);
+            }
+            Fault::MasterHangs => {
+                plant.step(0, Step::FreezeMaster);
+                plant.step(until, Step::Heal);
+            }
+            Fault::OwnPort => {
+                plant.step(0, Step::CutMaster);
+                plant.step(until, Step::Heal);
+            }
+            Fault::Failovers => {
+                for round in 0..3 {
+                    plant.step(round * 25 * S, Step::KillMaster(0));
+                    plant.step(round * 25 * S + 20 * S, Step::Heal);
+                }
+            }
+            _ => {
+                plant.step(0, Step::FreezeMaster);
+                plant.step(60 * S, Step::Heal);
+            }
+        }
+    }
+}
+
+/// A cable that damages ten times as many packets every second, and a port that counts and tells it.
+fn errors_rise(plant: &mut Plant, (node, port): (Guid, PortNum), until: u64) {
+    for second in 0..6 {
+        let damaged = 10_u32.pow(second);
+        let errors = Control::CableErrors {
+            node,
+            port,
+            errors: damaged,
+        };
+        plant.control(u64::from(second) * S, errors);
+        let counted = ErrorCounts {
+            symbol_errors: u64::from(damaged),
+            ..ErrorCounts::default()
+        };
+        let count = Control::CountErrors {
+            node,
+            port,
+            errors: counted,
+        };
+        plant.control(u64::from(second) * S + 1, count);
+        let quality = (5 - second.min(4)) as u8;
+        plant.control(
+            u64::from(second) * S + 2,
+            Control::LinkQuality {
+                node,
+                port,
+                quality,
+            },
+        );
+    }
+    let good = Control::CableErrors {
+        node,
+        port,
+        errors: 0,
+    };
+    plant.control(until.max(7 * S), good);
+}
