@@ -1,5 +1,7 @@
 //! Judges of a fabric that has several managers: of each connected part of it.
 
+use std::time::Duration;
+
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, Tick};
 use weft_manager::Manager;
@@ -74,11 +76,12 @@ fn master_of<'a>(
 }
 
 /// Whether the manager that closed a circle could not know the tables of all switches. `events` are those of all
-/// managers until now.
+/// managers until now; a Set is in flight for `in_flight` at most.
 pub(super) fn could_not_know(
     cluster: &Cluster,
     events: &[(Tick, usize, Event)],
     circle: &Circle,
+    in_flight: Duration,
 ) -> bool {
     let network = cluster.emulator.network();
     let port = |member: usize| {
@@ -89,7 +92,7 @@ pub(super) fn could_not_know(
         Event::SweepStarted { .. } => (port(*member)? == circle.done.from).then_some(*at),
         _ => None,
     });
-    masters::could_not_know(circle.done.now, circle.other_wrote, sweeps)
+    masters::could_not_know(circle.done.now, in_flight, circle.other_wrote, sweeps)
 }
 
 /// Checks that every other manager is standby to the master.

@@ -44,6 +44,12 @@ impl SetWatch {
         watch
     }
 
+    /// Cables have been plugged in elsewhere: circles that are there now were closed by no Set.
+    pub(super) fn recabled(&self, network: &Network) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.open.recabled(network);
+    }
+
     /// Breaches since the last call.
     pub(super) fn take(&self) -> Vec<Breach> {
         let circles = self.take_circles().into_iter();

@@ -28,6 +28,17 @@ pub struct Circles {
 }
 
 impl Circles {
+    /// Takes the circles of a fabric whose cables have been changed for those that exist: no Set has closed them.
+    pub fn recabled(&mut self, network: &Network) {
+        let switches = network.topology().switches();
+        let ways =
+            held(network, ALL).flat_map(|lid| switches.iter().map(move |start| (lid, *start)));
+        self.unicast = ways
+            .filter(|(lid, start)| comes_back(network, *start, *lid))
+            .collect();
+        self.multicast = multicast::check_loops(&view::read(network));
+    }
+
     /// I2 after a Set: it makes no LID go round that it concerns and that anybody holds, and no multicast
     /// packet.
     pub fn closed_by(&mut self, network: &Network, done: SetDone) -> Vec<Breach> {

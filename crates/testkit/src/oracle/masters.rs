@@ -20,19 +20,21 @@ pub struct Write {
     pub part: Guid,
 }
 
-/// Longest time from sending a Set to its execution in campaigns: two delays of up to 2 ms and an
-/// agent's full queue.
-const IN_FLIGHT_MAX: Duration = Duration::from_millis(10);
+/// Longest time from sending a Set to its execution where agents answer at once: two delays of up to 2 ms and an agent's
+/// full queue.
+pub const IN_FLIGHT_MAX: Duration = Duration::from_millis(10);
 
 /// The exception to I2: whether a manager whose Set was carried out at `done` could not know the tables
 /// of all switches, because another manager wrote to a switch at `other_wrote`, after the beginning of
-/// the sweep in which the Set was sent. `sweeps` are the times at which the sender's sweeps began.
+/// the sweep in which the Set was sent. `sweeps` are the times at which the sender's sweeps began; from sending a Set
+/// to its execution it is `in_flight` at most.
 pub fn could_not_know(
     done: Tick,
+    in_flight: Duration,
     other_wrote: Option<Tick>,
     sweeps: impl IntoIterator<Item = Tick>,
 ) -> bool {
-    let sent_in = sweeps.into_iter().filter(|at| *at + IN_FLIGHT_MAX <= done);
+    let sent_in = sweeps.into_iter().filter(|at| *at + in_flight <= done);
     let began = sent_in.max().unwrap_or_default();
     other_wrote.is_some_and(|wrote| wrote >= began)
 }

@@ -582,7 +582,12 @@ fn a_circle_is_excused_only_while_another_manager_writes() {
     let second = |seconds: f64| Tick((seconds * 1e9) as u64);
     let excused = |other: Option<f64>| {
         let sweeps = [1.0, 10.0, 12.0].map(second);
-        masters::could_not_know(second(12.005), other.map(second), sweeps)
+        masters::could_not_know(
+            second(12.005),
+            masters::IN_FLIGHT_MAX,
+            other.map(second),
+            sweeps,
+        )
     };
     // The Set may have been sent in the sweep that began at 10 s.
     assert!(excused(Some(10.0)) && excused(Some(12.001)));

@@ -15,8 +15,8 @@ const ABSENT_MAX: usize = 65_536;
 pub(crate) struct EndPort {
     pub owner: Owner,
     pub lmc: Lmc,
-    /// The LID that the device has at present, 0 for none.
-    pub reported: Lid,
+    /// The LID that the device has at present, 0 for none; none where that has not been read.
+    pub reported: Option<Lid>,
     pub wish: Wish,
 }
 
@@ -124,7 +124,8 @@ impl LidMap {
     /// Assigns every port of `ports` a base LID up to `highest`, 0 if none is left.
     ///
     /// In order of preference: the configured one, the stored one, the device's current one, the
-    /// lowest free. Absent ports keep theirs until the LIDs run out.
+    /// lowest free. Absent ports keep theirs until the LIDs run out. A port that is not known and has not been read gets
+    /// none: it may have one, which it keeps when it can be read.
     pub(crate) fn assign(&mut self, ports: &[EndPort], highest: Lid) -> Vec<Lid> {
         self.assignments += 1;
         let mut taken = Taken::new(highest);
@@ -136,10 +137,11 @@ impl LidMap {
         });
         let mut absent = self.keep_absent(ports, &mut taken);
         self.give(ports, &mut given, &mut taken, |_, port| {
-            Some(port.reported).filter(|_| port.may_differ())
+            port.reported.filter(|_| port.may_differ())
         });
         let without = ports.iter().zip(&mut given);
-        for (port, lid) in without.filter(|(port, lid)| lid.0 == 0 && port.may_differ()) {
+        let wants = |port: &EndPort| port.may_differ() && port.reported.is_some();
+        for (port, lid) in without.filter(|(port, lid)| lid.0 == 0 && wants(port)) {
             *lid = self.lowest_free(port.lmc, &mut taken, &mut absent);
         }
         self.remember(ports, &given);

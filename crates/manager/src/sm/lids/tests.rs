@@ -7,7 +7,7 @@ fn port(guid: u64, lmc: u8) -> EndPort {
     EndPort {
         owner: (Guid(guid), PortNum(1)),
         lmc: Lmc(lmc),
-        reported: Lid(0),
+        reported: Some(Lid(0)),
         wish: Wish::Any,
     }
 }
@@ -39,8 +39,8 @@ fn preference_is_prescribed_remembered_reported_free() {
     let mut map = LidMap::default();
     map.assign(&ports(1..3, 0), HIGHEST);
     let mut list = ports(1..5, 0);
-    list[0].reported = Lid(40); // remembered as 1
-    list[2].reported = Lid(9);
+    list[0].reported = Some(Lid(40)); // remembered as 1
+    list[2].reported = Some(Lid(9));
     list[3].wish = Wish::Before(Lid(2)); // takes the LID of node 2
     assert_eq!(numbers(&map.assign(&list, HIGHEST)), [1, 3, 9, 2]);
 }
@@ -49,11 +49,27 @@ fn preference_is_prescribed_remembered_reported_free() {
 fn reported_lids_that_overlap_or_are_not_aligned_are_refused() {
     let mut map = LidMap::default();
     let mut list = ports(0..4, 2);
-    list[0].reported = Lid(8);
-    list[1].reported = Lid(8);
-    list[2].reported = Lid(10);
-    list[3].reported = Lid(0xFFFF_FFF0);
+    list[0].reported = Some(Lid(8));
+    list[1].reported = Some(Lid(8));
+    list[2].reported = Some(Lid(10));
+    list[3].reported = Some(Lid(0xFFFF_FFF0));
     assert_eq!(numbers(&map.assign(&list, HIGHEST)), [8, 4, 12, 16]);
+}
+
+#[test]
+fn a_port_that_is_not_known_gets_none_before_it_has_been_read() {
+    let mut map = LidMap::default();
+    let mut list = ports(0..3, 0);
+    list[1].reported = None;
+    assert_eq!(numbers(&map.assign(&list, HIGHEST)), [1, 0, 2]);
+    list[1].reported = Some(Lid(3));
+    assert_eq!(numbers(&map.assign(&list, HIGHEST)), [1, 3, 2]);
+    list[1].reported = None;
+    assert_eq!(
+        numbers(&map.assign(&list, HIGHEST)),
+        [1, 3, 2],
+        "remembered"
+    );
 }
 
 #[test]

@@ -25,7 +25,8 @@ impl Manager {
 }
 
 impl Planning {
-    /// Gives LIDs to the end ports of all nodes, those of `file` if there is one; returns the number of ports without any.
+    /// Gives LIDs to the end ports of all nodes, those of `file` if there is one; returns the number of ports for which none
+    /// is left.
     fn give_lids(
         &mut self,
         devices: &Devices,
@@ -44,9 +45,12 @@ impl Planning {
         let ends = given
             .iter()
             .zip(&ports)
+            .filter(|(lid, _)| lid.0 != 0)
             .map(|(lid, port)| Lid(lid.0 + port.lmc.lids() - 1));
         self.plan.top = ends.max().unwrap_or_default();
-        let without = given.iter().filter(|lid| lid.0 == 0).count();
+        let pairs = given.iter().zip(&ports);
+        let without = pairs.filter(|(lid, port)| lid.0 == 0 && port.reported.is_some());
+        let without = without.count();
         let lmcs = ports.iter().map(|port| port.lmc);
         self.plan.lids = given.into_iter().zip(lmcs).collect();
         without
@@ -65,7 +69,7 @@ fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
     EndPort {
         owner: (device.identity.guid, port),
         lmc,
-        reported: held.map_or(Lid(0), |info| info.lid),
+        reported: held.map(|info| info.lid),
         wish: match settings.own.filter(|_| is_own) {
             Some(lid) => Wish::Before(lid),
             None => Wish::Any,

@@ -21,6 +21,7 @@ use super::bring_up::RunError;
 use super::parts;
 use super::watch::SetWatch;
 use crate::cluster::Cluster;
+use crate::oracle::masters::IN_FLIGHT_MAX;
 use crate::oracle::{Breach, Invariant, lids, masters, quiet, reach, tables};
 use crate::view::FabricView;
 
@@ -207,7 +208,8 @@ impl Run {
         self.breaches.extend(illegal);
         let circles = self.sets.take_circles().into_iter();
         let closed = circles.filter(|circle| {
-            self.settled || !parts::could_not_know(&self.cluster, &self.events, circle)
+            self.settled
+                || !parts::could_not_know(&self.cluster, &self.events, circle, IN_FLIGHT_MAX)
         });
         let closed: Vec<Breach> = closed.map(|circle| circle.breach).collect();
         self.breaches.extend(closed);

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weft_emulator::Options;
 use weft_emulator::io::Control;
-use weft_fabric::enums::SmState;
+use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, Lid, PortNum, Tick, Topology};
 use weft_manager::io::{Command, Event};
 use weft_manager::pm::PmSettings;
@@ -30,7 +30,7 @@ use super::{judge, parts};
 use crate::cluster::{Cluster, ServiceSettings};
 use crate::oracle::counters::Seen;
 use crate::oracle::{Breach, Invariant, counters, lids, masters, quiet};
-use crate::view;
+use crate::view::{self, FabricView};
 use crate::world::WorldError;
 use clients::Clients;
 use place::{Places, Port, any};
@@ -156,6 +156,7 @@ pub fn run(cell: Cell, topology: &Arc<Topology>, seed: u64) -> Result<Outcome, R
         rng,
         cluster,
         cut: Vec::new(),
+        flapped: Vec::new(),
         settled: false,
         judging: true,
         counted: BTreeMap::new(),
@@ -200,6 +201,8 @@ struct Run {
     sets: SetWatch,
     /// Cables of managers' hosts that are pulled.
     cut: Vec<Port>,
+    /// Ports whose links have gone down again and again.
+    flapped: Vec<Port>,
     /// Everything has held at some moment since the last trouble: managers know each other.
     settled: bool,
     /// Whether answers of the SA are judged: not while nodes lie about who they are.
@@ -334,7 +337,7 @@ impl Run {
 
     fn make(&mut self, trouble: &Trouble) -> Result<(), WorldError> {
         match trouble {
-            Trouble::Start(member) => self.cluster.start(*member),
+            Trouble::Start(member) => self.start(*member),
             Trouble::Kill(member) => self.cluster.kill(*member),
             Trouble::Freeze(member) => {
                 self.cluster.freeze(*member);
@@ -347,10 +350,28 @@ impl Run {
             Trouble::PowerOff(member) => self.cluster.power(*member, false),
             Trouble::PowerOn(member) => {
                 self.cluster.power(*member, true)?;
-                self.cluster.start(*member)
+                self.start(*member)
             }
-            Trouble::Fabric(control) => self.cluster.control(control.clone()),
+            Trouble::Fabric(control) => {
+                self.cluster.control(control.clone())?;
+                match control {
+                    Control::ExchangeCables { .. } => {
+                        self.sets.recabled(self.cluster.emulator.network());
+                    }
+                    Control::Flap { node, port, .. } => self.flapped.push((*node, *port)),
+                    _ => {}
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// Starts a manager that does not run. Counters begin anew: the daemon keeps them, the PM does not.
+    fn start(&mut self, member: usize) -> Result<(), WorldError> {
+        if self.cluster.running().all(|(running, _)| running != member) {
+            self.counted.remove(&member);
+        }
+        self.cluster.start(member)
     }
 
     /// Kills the master after so many Sets from now, or in a second.
@@ -375,7 +396,7 @@ impl Run {
         }
         for member in 0..THIRD {
             self.cluster.thaw(member);
-            self.cluster.start(member)?;
+            self.start(member)?;
         }
         Ok(())
     }
@@ -401,6 +422,14 @@ impl Run {
         self.clients.ask(&mut self.cluster, from, to)
     }
 
+    /// Longest time from sending a Set to its execution: agents may be slow, and datagrams late.
+    fn in_flight(&self) -> Duration {
+        match self.cell.fault {
+            Fault::SlowAgent | Fault::LateAnswers | Fault::Delay => Duration::from_secs(2),
+            _ => masters::IN_FLIGHT_MAX,
+        }
+    }
+
     /// I2, I7, I11 and I14, which hold at all times.
     fn look(&mut self) {
         self.events.append(&mut self.cluster.take_events());
@@ -413,8 +442,9 @@ impl Run {
         });
         self.breaches.extend(illegal);
         for circle in self.sets.take_circles() {
+            let (events, in_flight) = (&self.events, self.in_flight());
             let excused =
-                !self.settled && parts::could_not_know(&self.cluster, &self.events, &circle);
+                !self.settled && parts::could_not_know(&self.cluster, events, &circle, in_flight);
             if !excused {
                 self.breaches.push(circle.breach);
             }
@@ -443,9 +473,7 @@ impl Run {
             let written = self.cluster.emulator.stats().sets_total();
             // Where nothing was written, what held holds.
             if since.is_none() || written != sets {
-                last = parts::judge(&self.cluster, |view, root, master| {
-                    judge::rules(view, root, master, &[], &[])
-                });
+                last = self.judge();
                 since = last.is_empty().then(|| self.cluster.now());
                 self.settled = since.is_some();
                 self.judging |= self.settled;
@@ -467,6 +495,17 @@ impl Run {
         self.breaches
             .extend(quiet::check_converged(held.is_some(), last, when));
         Ok(held.map(|at| at.since(start)))
+    }
+
+    /// Everything that must hold in quiet. The link of a port that has gone down over and over may be held back.
+    fn judge(&self) -> Vec<Breach> {
+        parts::judge(&self.cluster, |view, root, master| {
+            let mut view = view.clone();
+            self.flapped
+                .iter()
+                .for_each(|port| held_back(&mut view, *port));
+            judge::rules(&view, root, master, &[], &[])
+        })
     }
 
     /// The SA tells each host that is connected with the master a path to each of some others.
@@ -531,5 +570,26 @@ impl Run {
 
     fn lids(&self) -> BTreeMap<Guid, Lid> {
         lids::by_guid(&view::read(self.cluster.emulator.network()))
+    }
+}
+
+/// A link that is up and not armed carries no data, and need not.
+fn held_back(view: &mut FabricView, (node, PortNum(port)): Port) {
+    let Some(place) = view.find(node) else {
+        return;
+    };
+    let mut end = |place: usize, port: u8| -> Option<(usize, u8)> {
+        let port = view.nodes[place]
+            .ports
+            .get_mut(usize::from(port))?
+            .as_mut()?;
+        if port.state == PortState::ACTIVE {
+            return None;
+        }
+        port.permitted = false;
+        port.peer
+    };
+    if let Some((peer, far)) = end(place, port) {
+        end(peer, far);
     }
 }

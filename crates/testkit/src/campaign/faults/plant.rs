@@ -1,7 +1,7 @@
 //! Each fault as steps in time.
 
-use rand::seq::SliceRandom;
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use weft_emulator::ErrorCounts;
 use weft_emulator::io::{Control, Faults};
