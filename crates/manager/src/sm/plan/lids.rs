@@ -14,7 +14,10 @@ impl Manager {
         let settings = &self.settings;
         let file = settings.topology.as_ref().map(|file| &*file.intended);
         let file = file.filter(|_| settings.lids.by_topology);
-        let without = self.planning.give_lids(&self.devices, settings.lids, file);
+        let sweep = self.sweep.number;
+        let without = self
+            .planning
+            .give_lids(&self.devices, sweep, settings.lids, file);
         // Links of nodes that the file lacks are told as unused.
         if without > 0 && file.is_none() {
             let what = format!("no LID is left for {}", text::count(without, "port"));
@@ -30,14 +33,15 @@ impl Planning {
     fn give_lids(
         &mut self,
         devices: &Devices,
+        sweep: u64,
         settings: LidSettings,
         file: Option<&Intended>,
     ) -> usize {
         let ports = devices.numbers().map(|node| {
             let device = &devices[node];
             match file {
-                Some(file) => file_port(device, node == 0, settings, file),
-                None => end_port(device, node == 0, settings),
+                Some(file) => file_port(device, sweep, node == 0, settings, file),
+                None => end_port(device, sweep, node == 0, settings),
             }
         });
         let ports: Vec<EndPort> = ports.collect();
@@ -57,8 +61,9 @@ impl Planning {
     }
 }
 
-/// Inputs for the LID of a node's end port.
-fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
+/// Inputs for the LID of a node's end port. What it said in an earlier sweep than this one may no longer be so: another
+/// manager may have given it a LID.
+fn end_port(device: &Device, sweep: u64, is_own: bool, settings: LidSettings) -> EndPort {
     let port = device.end_port();
     let lmc = match device.observed.switch() {
         None => settings.lmc,
@@ -66,6 +71,7 @@ fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
         Some(_) => Lmc(0),
     };
     let held = device.observed.port(port);
+    let held = held.filter(|_| device.health.answered == sweep);
     EndPort {
         owner: (device.identity.guid, port),
         lmc,
@@ -79,8 +85,14 @@ fn end_port(device: &Device, is_own: bool, settings: LidSettings) -> EndPort {
 
 /// Inputs where LIDs and LMCs are those of a topology file. What it lacks gets none, as under opa-fm, but for the
 /// manager's own port: it gets one that the file gives to nobody.
-fn file_port(device: &Device, is_own: bool, settings: LidSettings, file: &Intended) -> EndPort {
-    let port = end_port(device, is_own, settings);
+fn file_port(
+    device: &Device,
+    sweep: u64,
+    is_own: bool,
+    settings: LidSettings,
+    file: &Intended,
+) -> EndPort {
+    let port = end_port(device, sweep, is_own, settings);
     let node = device.observed.node.as_deref();
     let found = node.and_then(|node| file.device(node));
     let (lid, lmc) = match found.and_then(|found| file.lids(found, device.end_port())) {
