@@ -9,6 +9,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef};
+use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::devices::{Device, Devices};
@@ -266,16 +267,22 @@ impl Devices {
         }
     }
 
-    /// The ports by which datagrams leave a node, and where they get to.
+    /// The ports by which datagrams leave a node, and where they get to: a cable that was plugged in elsewhere since the
+    /// plan leads to another node, whose Sets would go astray.
     fn ways_on(&self, node: u32, plan: &Plan) -> impl Iterator<Item = (PortNum, u32)> {
         let device = &self[node];
         let forwards = node == 0 || device.is_switch();
         let ports = device.observed.good_ports.iter().filter(move |_| forwards);
-        let ports = ports.filter(|port| device.observed.port(*port).is_some_and(is_up));
         ports.filter_map(move |port| {
+            let near = device.observed.port(port).filter(|info| is_up(info))?;
             let peer = plan.peer(node, port)?;
-            let far = self.get(peer.node.0)?.observed.port(peer.port)?;
-            is_up(far).then_some((port, peer.node.0))
+            let other = self.get(peer.node.0)?;
+            let far = other.observed.port(peer.port).filter(|info| is_up(info))?;
+            let names = |info: &PortInfo, end: &Device, port: PortNum| {
+                (info.neighbor_node_guid, info.neighbor_port_num) == (end.identity.guid, port)
+            };
+            (names(near, other, peer.port) && names(far, device, port))
+                .then_some((port, peer.node.0))
         })
     }
 }
