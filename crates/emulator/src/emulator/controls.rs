@@ -106,7 +106,11 @@ impl Emulator {
             }
             Control::Slow { node, extra_ns } => {
                 let id = self.node(node)?;
-                self.agent(id).extra_ns = extra_ns;
+                let now = self.now;
+                let agent = self.agent(id);
+                // What waits is answered as slowly as it was begun; it does not hold up what comes from now on.
+                agent.busy_until = agent.busy_until.min(now);
+                agent.extra_ns = extra_ns;
             }
             Control::Claim { node, claims } => {
                 let id = self.node(node)?;
