@@ -53,6 +53,9 @@ fn judge(
     peer: (usize, u8),
 ) -> Option<String> {
     let (other, far) = (&view.nodes[peer.0], peer.1);
+    if other.guid == node.guid {
+        return None; // a cable from a node to itself carries nothing
+    }
     let checks = (!other.switch, !other.switch);
     if port.checks != checks {
         return Some(format!(

@@ -108,7 +108,11 @@ fn check_active(view: &FabricView, served: &[bool]) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for node in view.among(served) {
         for (number, port) in node.external() {
-            if port.peer.is_some() && port.permitted && port.state != PortState::ACTIVE {
+            // A cable from a node to itself carries nothing.
+            let other = port
+                .peer
+                .filter(|(peer, _)| view.nodes[*peer].guid != node.guid);
+            if other.is_some() && port.permitted && port.state != PortState::ACTIVE {
                 let what = format!(
                     "port {number} of {} is {}, its link is up",
                     node.guid, port.state

@@ -2,8 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
+use weft_fabric::{FabricSpec, Topology};
+use weft_testkit::campaign::faults::{Cell, Fault, State};
 use weft_testkit::campaign::{
-    EVENTS_SHOWN, LINK_FAULTS_FROM_SEED, PLANNING_FROM_SEED, bring_up, election, maintenance,
+    EVENTS_SHOWN, LINK_FAULTS_FROM_SEED, PLANNING_FROM_SEED, bring_up, election, faults,
+    maintenance,
 };
 
 const SEEDS: u64 = 256;
@@ -83,4 +88,58 @@ fn plans_and_drains_hold_their_rules_for_every_seed() {
         }
     }
     assert_none(&failed);
+}
+
+/// One switch, and two tiers.
+const FAULTY_FABRICS: [&str; 2] = ["one-switch:6", "pgft:2;4,6;1,4;1,1"];
+
+fn fabric(spec: &str) -> Arc<Topology> {
+    let spec: FabricSpec = spec.parse().unwrap();
+    Arc::new(spec.generate().unwrap())
+}
+
+fn cells(topology: &Topology) -> Vec<Cell> {
+    let faults = Fault::ALL.iter();
+    let cells = faults.flat_map(|fault| {
+        State::ALL.map(|state| Cell {
+            fault: *fault,
+            state,
+        })
+    });
+    cells.filter(|cell| cell.fits(topology)).collect()
+}
+
+#[test]
+fn every_fault_in_every_state_is_survived() {
+    let mut failed = Vec::new();
+    for spec in FAULTY_FABRICS {
+        let topology = fabric(spec);
+        for cell in cells(&topology) {
+            for seed in 0..FAULT_SEEDS {
+                let outcome = faults::run(cell, &topology, seed).unwrap();
+                if !outcome.breaches.is_empty() {
+                    let said = outcome.describe(EVENTS_SHOWN);
+                    failed.push(format!("{spec}, {cell}, seed {seed}:\n{said}"));
+                }
+            }
+        }
+    }
+    assert_none(&failed);
+}
+
+const FAULT_SEEDS: u64 = 2;
+
+#[test]
+fn a_fault_gives_the_same_datagrams_every_time_and_paths_are_told_under_load() {
+    let topology = fabric(FAULTY_FABRICS[1]);
+    let run = |state, seed| {
+        let fault = Fault::SwitchDies;
+        faults::run(Cell { fault, state }, &topology, seed).unwrap()
+    };
+    let (first, again) = (run(State::Load, 3), run(State::Load, 3));
+    assert_eq!(first.datagrams, again.datagrams);
+    assert_ne!(first.datagrams, run(State::Load, 4).datagrams);
+    let hosts = topology.hfis().count() as u64;
+    assert!(first.paths > 10 * hosts, "{} paths", first.paths);
+    assert!(run(State::Idle, 3).paths < hosts, "only the last look asks");
 }
