@@ -47,6 +47,15 @@ pub const fn api_port(instance: u16) -> u16 {
     9313 + 10 * instance
 }
 
+/// Unix socket of the API of an instance where nothing else is said: /run/weft/api.sock for instance 0,
+/// /run/weft/api.1.sock for instance 1.
+pub fn api_socket(instance: u16) -> String {
+    match instance {
+        0 => "/run/weft/api.sock".to_owned(),
+        instance => format!("/run/weft/api.{instance}.sock"),
+    }
+}
+
 /// TCP port of the metrics of an instance where nothing else is said: 9315 for instance 0, 9325 for instance 1.
 pub const fn metrics_port(instance: u16) -> u16 {
     9315 + 10 * instance

@@ -5,12 +5,13 @@ use std::error::Error;
 use std::fmt::{Display, Write};
 
 /// Who asks for a change and from where: `alice at 10.0.0.1`, the one of them that is known, or `nobody`, with the place
-/// where that is known and `nobody` is not empty.
+/// where that is known and `nobody` is not empty. A user of this host who says his own name is told once.
 pub fn asker(author: &str, peer: &str, nobody: &str) -> String {
     let who = if author.is_empty() { nobody } else { author };
     match (who, peer) {
         (who, "") => who.to_owned(),
         ("", peer) => peer.to_owned(),
+        (who, peer) if who == peer => who.to_owned(),
         (who, peer) => format!("{who} at {peer}"),
     }
 }
@@ -106,6 +107,7 @@ mod tests {
             ("", "::1", "", "::1"),
             ("", "", "a client", "a client"),
             ("", "", "", ""),
+            ("alice", "alice", "", "alice"),
         ] {
             assert_eq!(asker(author, peer, nobody), told);
         }

@@ -52,7 +52,9 @@ impl Weftd {
         let log = directory.join(format!("weftd-{host}.log"));
         let mut command = fabric.command(host, &program().to_string_lossy());
         command.arg("--config").arg(&config);
-        command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+        let socket = directory.join(format!("api-{host}.sock"));
+        command.args(["--listen", &format!("unix:{}", socket.display())]);
+        command.args(["--metrics", "127.0.0.1:0"]);
         command.args(["--opafmcmd", opafmcmd]);
         command
             .arg("--state-dir")

@@ -125,7 +125,8 @@ pub(crate) enum Color {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Daemon")]
 pub(crate) struct Daemon {
-    /// Address of the daemon: http://HOST:PORT, or https://HOST:PORT with --tls-ca. Default: http://127.0.0.1:9313.
+    /// Address of the daemon: unix:/PATH, http://HOST:PORT, or https://HOST:PORT with --tls-ca. Default:
+    /// unix:/run/weft/api.sock if that exists, else http://127.0.0.1:9313.
     #[arg(long, global = true, env = "WEFT_ADDRESS", value_name = "URL")]
     pub(crate) address: Option<String>,
     /// Instance (element Fm) of opafm.xml, from 0: that of the daemon on this host to ask, in place of an address, or

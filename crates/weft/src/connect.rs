@@ -61,7 +61,12 @@ pub(crate) fn address(daemon: &Daemon) -> Result<String, CliError> {
     match (&daemon.address, daemon.instance) {
         (Some(address), None) => Ok(address.clone()),
         (None, instance) => {
-            let port = weft_api::api_port(instance.unwrap_or(0));
+            let instance = instance.unwrap_or(0);
+            let socket = weft_api::api_socket(instance);
+            if Path::new(&socket).exists() {
+                return Ok(format!("unix:{socket}"));
+            }
+            let port = weft_api::api_port(instance);
             Ok(format!("http://127.0.0.1:{port}"))
         }
         (Some(address), Some(instance)) => Err(CliError::Usage(format!(

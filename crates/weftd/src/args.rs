@@ -1,20 +1,24 @@
 //! The command line.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::otlp::Endpoint;
 use crate::remote_write::RemoteWriteArgs;
 use clap::{Parser, ValueEnum, value_parser};
-use weft_api::{LAST_INSTANCE, api_port, metrics_port};
+use weft_api::{LAST_INSTANCE, metrics_port};
 use weft_fabric::Guid;
 use weft_fabric::generate::FABRICS;
 use weft_report::Point;
 use weft_transport::umad::PortSpec;
 
+use crate::access::AccessArgs;
 use crate::black_box::RecordingArgs;
 use crate::history::HistoryArgs;
+use crate::listen::Address;
+use crate::metrics_server::MetricsArgs;
+use crate::tls::TlsArgs;
 
 const AFTER: &str = "\
 Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused; \
@@ -67,14 +71,15 @@ pub(crate) struct Args {
     pub(crate) history: HistoryArgs,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
-    /// Address of the API, by default 127.0.0.1 with port 9313 for instance 0, 9323 for instance 1 and so on; port 0
-    /// chooses a free one. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<SocketAddr>,
-    /// Address of the metrics for Prometheus, without encryption, by default 127.0.0.1 with port 9315 for instance 0, 9325
-    /// for instance 1 and so on.
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    metrics: Option<SocketAddr>,
+    /// Address of the API: unix:/PATH, or ADDRESS:PORT, of which port 0 chooses a free one; may be given several times. By
+    /// default unix:/run/weft/api.sock for instance 0, api.1.sock for instance 1 and so on; for an emulated fabric 127.0.0.1
+    /// with port 9313, 9323 and so on. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<Address>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
     /// Give these ports metrics of their own, up to 1024 ports: a point such as 'node:edge1:port:3', 'nodepat:core*' or
     /// rate:100g. May be given several times.
     #[arg(long, value_name = "POINT", value_parser = parse_point)]
@@ -88,15 +93,8 @@ pub(crate) struct Args {
     /// Write the addresses to this file once the daemon listens: one line `NAME URL` each.
     #[arg(long, value_name = "FILE")]
     pub(crate) address_file: Option<PathBuf>,
-    /// Certificate of the API, PEM.
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Key of that certificate, PEM.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// CA of client certificates, PEM; without it, any client may connect.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_client_ca: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Directory of the sockets for the vendor's opafmcmd, or `off`: by default /var/lib/opa-fm, where opafmcmd looks for
     /// them; off for an emulated fabric.
     #[arg(long, value_name = "DIR")]
@@ -119,10 +117,17 @@ impl Args {
         self.emulate.is_some() || self.connect.is_some()
     }
 
-    /// Address of the API.
-    pub(crate) fn listen(&self) -> SocketAddr {
-        let stock = api_port(self.instance);
-        self.listen.unwrap_or((Ipv4Addr::LOCALHOST, stock).into())
+    /// Addresses of the API: at least one.
+    pub(crate) fn listen(&self) -> Vec<Address> {
+        match &self.listen[..] {
+            [] => vec![Address::stock(self.instance, self.is_emulated())],
+            given => given.to_vec(),
+        }
+    }
+
+    /// Whether the address of the API is that of the instance.
+    pub(crate) fn listens_at_stock(&self) -> bool {
+        self.listen.is_empty()
     }
 
     /// Time for which what is gone is remembered.
@@ -132,8 +137,7 @@ impl Args {
 
     /// Address of the metrics.
     pub(crate) fn metrics(&self) -> SocketAddr {
-        let stock = metrics_port(self.instance);
-        self.metrics.unwrap_or((Ipv4Addr::LOCALHOST, stock).into())
+        self.metrics.address(metrics_port(self.instance))
     }
 }
 

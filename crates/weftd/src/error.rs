@@ -1,7 +1,6 @@
 //! Errors that stop the daemon, and the exit codes.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -27,7 +26,7 @@ pub(crate) enum DaemonError {
     #[error("cannot listen on {address} for {what}: {source}")]
     Listen {
         what: &'static str,
-        address: SocketAddr,
+        address: String,
         source: io::Error,
     },
     #[error("{what} {}: {source}", file.display())]

@@ -1,6 +1,7 @@
 //! `weftd`, the fabric manager daemon.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod access;
 mod administration;
 mod args;
 mod attachment;
@@ -28,10 +29,12 @@ mod job;
 mod kept_images;
 mod keys;
 mod link_rules;
+mod listen;
 mod logging;
 mod loop_test;
 mod mad_dispatch;
 mod metrics;
+mod metrics_server;
 mod names;
 mod notify;
 mod once_report;
@@ -55,6 +58,7 @@ mod supervisor;
 mod this_host;
 mod tls;
 mod trap_limiter;
+mod unix_socket;
 mod what_if;
 
 use std::io::{Write, stderr};

@@ -1,13 +1,8 @@
-//! Metrics for Prometheus, by HTTP at `/metrics`.
+//! Metrics for Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -18,7 +13,6 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use weft_api::v1;
 use weft_fabric::enums::SmState;
@@ -35,8 +29,8 @@ use crate::otlp::Tracer;
 use crate::port_counters::PortSeries;
 use crate::port_metrics::PortMetrics;
 use crate::remote_write::RemoteWrites;
-use crate::stopping::Stopping;
 use crate::store::Saved;
+use crate::tls::Tls;
 
 type Label = [(&'static str, &'static str); 1];
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
@@ -112,6 +106,12 @@ impl Metrics {
         Ok(Exposition::Prometheus.text(self.text()?))
     }
 
+    /// All of them for a reader, whose scrape is counted, in the text of the library.
+    pub(crate) fn scraped(&self) -> Result<String, fmt::Error> {
+        self.scrapes.inc();
+        self.text()
+    }
+
     fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -134,6 +134,7 @@ pub(crate) struct Sources {
     pub(crate) tracer: Tracer,
     pub(crate) history: Option<Arc<History>>,
     pub(crate) remote_writes: RemoteWrites,
+    pub(crate) tls: Option<Tls>,
 }
 
 impl Collector for Sources {
@@ -158,6 +159,9 @@ impl Collector for Sources {
         self.health.encode(&mut encoder)?;
         self.tracer.encode(&mut encoder)?;
         self.remote_writes.encode(&mut encoder)?;
+        if let Some(tls) = &self.tls {
+            tls.encode(&mut encoder)?;
+        }
         if let Some(history) = &self.history {
             history.encode(&mut encoder)?;
         }
@@ -364,34 +368,5 @@ impl Out<'_, '_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Serves until it is time to stop.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    metrics: Arc<Metrics>,
-    stopping: Stopping,
-) -> std::io::Result<()> {
-    let app = Router::new()
-        .route("/metrics", get(scrape))
-        .route("/", get(|| async { "weftd: metrics are at /metrics\n" }))
-        .with_state(metrics);
-    axum::serve(listener, app)
-        .with_graceful_shutdown(stopping.wait())
-        .await
-}
-
-async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
-    let accept = headers.get(header::ACCEPT);
-    let accept = accept.and_then(|value| value.to_str().ok());
-    let exposition = Exposition::accepted(accept.unwrap_or_default());
-    metrics.scrapes.inc();
-    match metrics.text() {
-        Ok(text) => {
-            let kind = [(header::CONTENT_TYPE, exposition.content_type())];
-            (kind, exposition.text(text)).into_response()
-        }
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

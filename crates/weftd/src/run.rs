@@ -11,6 +11,7 @@ use tracing::info;
 use weft_fabric::Tick;
 use weft_replay::Recorded;
 
+use crate::access::Access;
 use crate::args::Args;
 use crate::audit::Audit;
 use crate::baselines::Baselines;
@@ -27,6 +28,7 @@ use crate::history::{self, History};
 use crate::kept_images::KeptImages;
 use crate::mad_dispatch::MadDispatch;
 use crate::metrics::{self, Metrics};
+use crate::metrics_server;
 use crate::notify::{self, notify};
 use crate::once_report;
 use crate::opafmcmd;
@@ -44,6 +46,7 @@ use crate::startup::{First, Opened, Place, open};
 use crate::stopping::Stopping;
 use crate::store::{self, Latest, Saved};
 use crate::supervisor::Supervisor;
+use crate::tls::Tls;
 use crate::what_if::Forecasts;
 
 /// Reason for the end of the daemon.
@@ -59,6 +62,8 @@ struct Running {
     hub: Arc<EventHub>,
     control: Control,
     audit: Audit,
+    access: Access,
+    tls: Option<Tls>,
     stop: watch::Sender<bool>,
     parts: Supervisor,
 }
@@ -96,6 +101,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         remember,
         stored,
         tls,
+        access,
+        metrics_door,
         listeners,
         source,
         emulator_socket,
@@ -162,6 +169,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         tracer: tracer.clone(),
         history: history.clone(),
         remote_writes,
+        tls: tls.clone(),
     }));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -196,6 +204,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         history_readers: HistoryReaders::default(),
         forecasts: Forecasts::default(),
         audit: audit.clone(),
+        access: access.clone(),
         black_box: recording.black_box,
     };
     let stop_health = stopping.receiver();
@@ -234,7 +243,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     serve_opafmcmd(&mut parts, place, &services);
     parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
-    parts.task("API", grpc::serve(listeners.api, tls, services, hearts));
+    if let Some(tls) = tls.clone() {
+        parts.until_stop("certificates", &stopping, tls.renew());
+    }
+    let serving = grpc::serve(listeners.api, tls.clone(), services, hearts);
+    parts.task("API", serving);
     if let Some(writer) = writer {
         let writing = writer.run(metrics.clone(), stopping.clone());
         parts.task("remote write", async move {
@@ -242,7 +255,12 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
             Ok(())
         });
     }
-    let serving = metrics::serve(listeners.metrics, metrics.clone(), stopping.clone());
+    let serving = metrics_server::serve(
+        listeners.metrics,
+        metrics_door,
+        metrics.clone(),
+        stopping.clone(),
+    );
     parts.task("metrics", async move {
         let served = serving.await;
         served.map_err(|error| DaemonError::part("metrics", error.to_string()))
@@ -286,6 +304,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         hub,
         control,
         audit,
+        access,
+        tls,
         stop,
         parts,
     })
@@ -390,6 +410,10 @@ impl Running {
                 _ = signals.hangup.recv() => {
                     notify::reloading();
                     reload_and_tell(&self.control, &self.hub, &self.audit).await;
+                    self.access.reload().await;
+                    if let Some(tls) = &self.tls {
+                        tls.reload().await;
+                    }
                     notify(&[NotifyState::Ready]);
                 }
                 () = self.hub.first_sweep(), if !up => {

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tracing::{info, warn};
 use weft_transport::Connection;
 
+use crate::access::Access;
 use crate::args::Args;
 use crate::black_box::RecordingPlace;
 use crate::config::{self, Loaded, Usable};
@@ -15,7 +16,9 @@ use crate::fabric::{ControlSocket, Source};
 use crate::history::HistoryPlace;
 use crate::kept_images::ImagePlace;
 use crate::link_rules::log_rules;
+use crate::listen::{Address, Listener};
 use crate::logging::Log;
+use crate::metrics_server;
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -41,6 +44,9 @@ pub(crate) struct Opened {
     /// Content of the state file.
     pub(crate) stored: Option<Vec<u8>>,
     pub(crate) tls: Option<Tls>,
+    pub(crate) access: Access,
+    /// Whom the metrics are for.
+    pub(crate) metrics_door: metrics_server::Door,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
     /// Where an emulated fabric takes changes.
@@ -67,7 +73,7 @@ pub(crate) struct Place {
 
 /// Listening sockets.
 pub(crate) struct Listeners {
-    pub(crate) api: TcpListener,
+    pub(crate) api: Vec<Listener>,
     pub(crate) metrics: TcpListener,
 }
 
@@ -78,7 +84,10 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         loaded,
         log,
     } = first;
-    let tls = Tls::new(args)?;
+    let access = Access::open(&args.access, args.is_emulated())?;
+    let addresses = args.listen();
+    let tls = Tls::new(&args.tls, addresses.iter().filter_map(Address::tcp))?;
+    let metrics_door = args.metrics.door(tls.as_ref())?;
     config::log_warnings(&loaded.findings);
     let usable = loaded.usable?;
     let file = config.file().map(|file| file.display().to_string());
@@ -106,7 +115,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         None => None,
     };
     let listeners = Listeners {
-        api: listen("the API (--listen)", args.listen()).await?,
+        api: listen_all(args, &addresses).await?,
         metrics: listen("metrics (--metrics)", args.metrics()).await?,
     };
     let source = Source::open(args, usable.port.clone())?;
@@ -118,7 +127,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let connection = connection.map_err(|error| advised(args, error))?;
     let connected_to = connected_to(args, &connection);
     info!(event = "attached", "attached to {connected_to}");
-    write_addresses(args, &listeners, tls.is_some())?;
+    write_addresses(args, &listeners, tls.is_some(), &metrics_door)?;
     Ok(Opened {
         config,
         usable,
@@ -127,6 +136,8 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         remember: args.remember(),
         stored,
         tls,
+        access,
+        metrics_door,
         listeners,
         source,
         emulator_socket,
@@ -177,9 +188,31 @@ async fn listen(
     let bound = TcpListener::bind(address).await;
     bound.map_err(|source| DaemonError::Listen {
         what,
-        address,
+        address: address.to_string(),
         source,
     })
+}
+
+/// Listens at the addresses of the API. An emulated fabric does not hide that of this host's real one of the same
+/// instance, where clients look first.
+async fn listen_all(args: &Args, addresses: &[Address]) -> Result<Vec<Listener>, DaemonError> {
+    let real = Address::stock(args.instance, false);
+    if args.listens_at_stock()
+        && args.is_emulated()
+        && let Address::Unix(socket) = &real
+        && std::os::unix::net::UnixStream::connect(socket).is_ok()
+    {
+        return Err(DaemonError::Usage(format!(
+            "a daemon of instance {} runs on this host, at {real}: give the emulated fabric another instance \
+             (--instance), or an address (--listen 127.0.0.1:PORT)",
+            args.instance
+        )));
+    }
+    let mut listeners = Vec::new();
+    for address in addresses {
+        listeners.push(address.listen().await?);
+    }
+    Ok(listeners)
 }
 
 /// Without an HFI and without a named fabric, suggests an emulated one.
@@ -206,31 +239,35 @@ fn connected_to(args: &Args, connection: &Connection) -> String {
 }
 
 /// Reports the addresses of the API and the metrics, in the log and in a file.
-fn write_addresses(args: &Args, listeners: &Listeners, tls: bool) -> Result<(), DaemonError> {
-    let failed = |what, address, source| DaemonError::Listen {
-        what,
-        address,
-        source,
-    };
-    let api = listeners.api.local_addr();
-    let api = api.map_err(|source| failed("the API", args.listen(), source))?;
+fn write_addresses(
+    args: &Args,
+    listeners: &Listeners,
+    tls: bool,
+    metrics_door: &metrics_server::Door,
+) -> Result<(), DaemonError> {
+    let urls = listeners.api.iter().map(|listener| listener.url(tls));
+    let urls = urls.collect::<Result<Vec<String>, _>>();
+    let urls = urls.map_err(|error| DaemonError::part("the API", error.to_string()))?;
     let metrics = listeners.metrics.local_addr();
-    let metrics = metrics.map_err(|source| failed("metrics", args.metrics(), source))?;
-    if !metrics.ip().is_loopback() {
+    let metrics = metrics.map_err(|error| DaemonError::part("metrics", error.to_string()))?;
+    let encrypted = metrics_door.tls.is_some();
+    let scheme = if encrypted { "https" } else { "http" };
+    if !metrics.ip().is_loopback() && !encrypted {
         warn!(
             event = "metrics_open",
             "metrics at {metrics} can be read from other machines, without encryption"
         );
     }
-    let scheme = if tls { "https" } else { "http" };
     info!(
         event = "listening",
-        "API at {scheme}://{api}, metrics at http://{metrics}/metrics"
+        "API at {}, metrics at {scheme}://{metrics}/metrics",
+        urls.join(" and ")
     );
     let Some(file) = &args.address_file else {
         return Ok(());
     };
-    let text = format!("api {scheme}://{api}\nmetrics http://{metrics}/metrics\n");
+    let mut text: String = urls.iter().map(|url| format!("api {url}\n")).collect();
+    text.push_str(&format!("metrics {scheme}://{metrics}/metrics\n"));
     std::fs::write(file, text).map_err(|source| DaemonError::File {
         what: "address file",
         file: file.clone(),

@@ -1,5 +1,6 @@
 //! A client of a daemon: connects, and returns values of the other crates.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_stream::StreamExt;
@@ -54,7 +55,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum ClientError {
     /// The address is no address.
     #[error(
-        "'{address}' is no address of a daemon: {why}; expected http://HOST:PORT or https://HOST:PORT"
+        "'{address}' is no address of a daemon: {why}; expected unix:/PATH, http://HOST:PORT or https://HOST:PORT"
     )]
     Address {
         /// The address as given.
@@ -134,7 +135,7 @@ impl Client {
         Ok(checked.into_inner().status().as_str_name())
     }
 
-    /// Connects to `address`, `http://HOST:PORT`, or `https://HOST:PORT` with `tls`.
+    /// Connects to `address`: `unix:/PATH`, `http://HOST:PORT`, or `https://HOST:PORT` with `tls`.
     ///
     /// # Errors
     /// [`ClientError::Address`] or [`ClientError::Unreachable`].
@@ -143,10 +144,20 @@ impl Client {
             address: address.to_owned(),
             why,
         };
-        let endpoint = Endpoint::from_shared(address.to_owned());
+        let socket = address.strip_prefix("unix:").map(PathBuf::from);
+        if socket.as_ref().is_some_and(|path| !path.is_absolute()) {
+            return Err(wrong("the path is not absolute".to_owned()));
+        }
+        if socket.is_some() && tls.is_some() {
+            return Err(wrong("a Unix socket takes no certificates".to_owned()));
+        }
+        // HTTP/2 names a host, also where none is connected to.
+        let named = socket.as_ref().map_or(address, |_| "http://localhost");
+        let endpoint = Endpoint::from_shared(named.to_owned());
         let mut endpoint = endpoint.map_err(|error| wrong(error.to_string()))?;
         let called = Called {
             address: endpoint.uri().clone(),
+            socket: socket.clone(),
             identified: tls.as_ref().is_some_and(|tls| tls.identity.is_some()),
         };
         match (called.address.scheme_str(), &tls) {
@@ -163,7 +174,10 @@ impl Client {
         }
         let deadline = Deadline::default();
         let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
-        match endpoint.connect_with_connector(Connector::new()).await {
+        match endpoint
+            .connect_with_connector(Connector::new(socket))
+            .await
+        {
             Ok(channel) => Ok(Self {
                 channel,
                 called,
@@ -188,12 +202,7 @@ impl Client {
     pub async fn explain(&self, status: Status) -> ClientError {
         match obstacle::of_status(&self.called, &status).await {
             Some(why) => ClientError::Unreachable {
-                address: self
-                    .called
-                    .address
-                    .to_string()
-                    .trim_end_matches('/')
-                    .to_owned(),
+                address: self.called.text(),
                 why,
             },
             None => ClientError::Refused(status),

@@ -1,11 +1,12 @@
 //! Why a daemon cannot be reached, with a remedy.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use tonic::codegen::http::Uri;
 use tonic::{Code, Status};
@@ -28,6 +29,11 @@ pub enum Obstacle {
          --emulate fattree:16`), or name another address with --address"
     )]
     NothingListens,
+    /// The socket's mode, or that of a directory above it, keeps this user out.
+    #[error(
+        "this user may not connect to that socket (permission denied); see `ls -l` of it and the directories above"
+    )]
+    ClosedSocket,
     /// The host's name is unknown.
     #[error("the host's name cannot be resolved ({0}); check --address")]
     NoHost(String),
@@ -72,8 +78,20 @@ pub enum Obstacle {
 #[derive(Debug, Clone)]
 pub(super) struct Called {
     pub(super) address: Uri,
+    /// The socket that was called in place of it.
+    pub(super) socket: Option<PathBuf>,
     /// The client has shown a certificate of its own.
     pub(super) identified: bool,
+}
+
+impl Called {
+    /// The address as a client gives it.
+    pub(super) fn text(&self) -> String {
+        match &self.socket {
+            Some(path) => format!("unix:{}", path.display()),
+            None => self.address.to_string().trim_end_matches('/').to_owned(),
+        }
+    }
 }
 
 /// Reason for a failed connection attempt.
@@ -82,6 +100,10 @@ pub(super) async fn of_connect(called: &Called, error: &tonic::transport::Error)
         match kind {
             io::ErrorKind::ConnectionRefused => return Obstacle::NothingListens,
             io::ErrorKind::TimedOut => return Obstacle::Silent,
+            io::ErrorKind::NotFound if called.socket.is_some() => return Obstacle::NothingListens,
+            io::ErrorKind::PermissionDenied if called.socket.is_some() => {
+                return Obstacle::ClosedSocket;
+            }
             _ => {}
         }
     }
@@ -161,7 +183,7 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
 /// is over for the client by then); a client without a certificate still gets this reason from a TLS daemon.
 async fn look(called: &Called) -> Option<Obstacle> {
     let plain = called.address.scheme_str() == Some("http");
-    let first = timeout(LOOK, greeted(&called.address)).await.ok()?.ok()?;
+    let first = timeout(LOOK, greeted(called)).await.ok()?.ok()?;
     match first {
         [TLS_ALERT, 3, ..] if plain => Some(Obstacle::WantsTls),
         [TLS_ALERT, 3, ..] => (!called.identified).then_some(Obstacle::WantsCertificate),
@@ -171,14 +193,21 @@ async fn look(called: &Called) -> Option<Obstacle> {
 }
 
 /// The first bytes that come back.
-async fn greeted(address: &Uri) -> io::Result<[u8; 4]> {
+async fn greeted(called: &Called) -> io::Result<[u8; 4]> {
+    let address = &called.address;
+    if let Some(socket) = &called.socket {
+        return greet(UnixStream::connect(socket).await?).await;
+    }
     let host = address.host().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let port = address.port_u16().unwrap_or(match address.scheme_str() {
         Some("https") => 443,
         _ => 80,
     });
-    let mut stream = TcpStream::connect((host, port)).await?;
+    greet(TcpStream::connect((host, port)).await?).await
+}
+
+async fn greet(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<[u8; 4]> {
     stream.write_all(PREFACE).await?;
     let mut first = [0; 4];
     stream.read_exact(&mut first).await?;

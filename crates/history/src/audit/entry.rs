@@ -41,6 +41,9 @@ pub struct Asked {
     pub author: String,
     /// The other end of the connection: an address, or a user of this host.
     pub peer: String,
+    /// Who that is, as the connection proves it: `user:alice`, `uri:spiffe://…`, `loopback`; empty where nothing does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub identity: String,
     /// Name of the call, such as `weft.v1.PortService/SetPortState`.
     pub method: String,
     /// SHA-256 of the request as it came, hexadecimal.

@@ -66,6 +66,11 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
         nobody if nobody.is_empty() => record.way.clone(),
         who => who,
     };
+    // What the connection proved, where the place does not tell it already.
+    let proved = match record.identity.split_once(':') {
+        Some(("uri" | "dns" | "cn", _)) => format!(" as {}", record.identity),
+        _ => String::new(),
+    };
     let result = match &record.result[..] {
         "" => "no outcome".to_owned(),
         "ok" => "done".to_owned(),
@@ -75,7 +80,7 @@ fn lines(record: &v1::ListAuditRecordsResponse) -> String {
     let mut lines = format!(
         "{}  {method}: {result}\n    by {}\n",
         local(time),
-        one_line(&who)
+        one_line(&format!("{who}{proved}"))
     );
     let nodes = record.nodes.iter();
     let names: Names<'_> = nodes.map(|node| (node.guid, node.name.as_str())).collect();
@@ -159,6 +164,7 @@ fn as_json(record: &v1::ListAuditRecordsResponse) -> Value {
         "way": record.way,
         "author": record.author,
         "peer": record.peer,
+        "identity": record.identity,
         "method": record.method,
         "digest": record.digest,
         "request": serde_json::from_str::<Value>(&record.request).unwrap_or_default(),
@@ -188,6 +194,7 @@ mod tests {
             method: "weft.v1.PortService/SetPortState".to_owned(),
             author: "alice".to_owned(),
             peer: "::1".to_owned(),
+            identity: "uri:spiffe://example.org/ci".to_owned(),
             request: r#"{"port":{"node_guid":"76843390398857216","port":3},"reason":"x","action":"PORT_ACTION_DISABLE"}"#
                 .to_owned(),
             reason: "RMA-1\u{1b}[31m182".to_owned(),
@@ -199,7 +206,7 @@ mod tests {
         let (_, told) = lines.split_once("  ").expect("a time");
         assert_eq!(
             told,
-            "SetPortState: failed precondition\n    by alice at ::1\n    \
+            "SetPortState: failed precondition\n    by alice at ::1 as uri:spiffe://example.org/ci\n    \
              request: action PORT_ACTION_DISABLE, port (node_guid 0x0111010101010000, port 3)\n    \
              reason: RMA-1\\x1b[31m182\n    refusal: it would cut off two hosts\n"
                 .replace(

@@ -83,13 +83,18 @@ fn outcome(headers: &HeaderMap, plan: u64) -> Option<Outcome> {
     let message = status.message();
     let result = match status.code() {
         Code::Ok => "ok".to_owned(),
-        code => snake_case(&format!("{code:?}")),
+        code => word(code),
     };
     Some(Outcome {
         result,
         message: message[..message.floor_char_boundary(4_000)].to_owned(),
         plan,
     })
+}
+
+/// A code in lower case, such as `failed_precondition`.
+pub(super) fn word(code: Code) -> String {
+    snake_case(&format!("{code:?}"))
 }
 
 fn snake_case(name: &str) -> String {

@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tonic::Status;
-use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 use weft_api::{ChangingCall, Said};
 use weft_history::audit::{Asked, Hash, LINE_MAX};
 
 use super::answer::Recorded;
 use super::{Audit, Outcome};
+use crate::access::{Caller, caller_of};
 
 /// Longest request, bytes: no service takes a longer one.
 const REQUEST_MAX: usize = 2 * weft_config::MAX_BYTES + 1024;
@@ -34,13 +34,13 @@ pub(crate) async fn record_call(
         return next.run(request).await;
     };
     let (parts, body) = request.into_parts();
-    let peer = peer(&parts.extensions);
-    let awaited = Awaited::new(&audit, &path, &peer);
+    let caller = caller_of(&parts.extensions).cloned();
+    let awaited = Awaited::new(&audit, by(caller.as_ref(), &path));
     let Ok(body) = to_bytes(body, REQUEST_MAX).await else {
         return awaited.refuse().await;
     };
     awaited.came();
-    let asked = asked(&call, &path, &body, peer);
+    let asked = asked(&call, by(caller.as_ref(), &path), &body);
     let open = audit.asked(asked).await;
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     Recorded::answer(answer, open, call).await
@@ -54,13 +54,7 @@ struct Awaited {
 }
 
 impl Awaited {
-    fn new(audit: &Audit, path: &str, peer: &str) -> Self {
-        let asked = Asked {
-            way: "grpc".to_owned(),
-            peer: peer.to_owned(),
-            method: method(path),
-            ..Asked::default()
-        };
+    fn new(audit: &Audit, asked: Asked) -> Self {
         Self {
             audit: audit.clone(),
             asked: Some(asked),
@@ -104,7 +98,23 @@ fn method(path: &str) -> String {
     path.trim_start_matches('/').to_owned()
 }
 
-fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
+/// A call of which only its name and its caller are told: a refused one that changes nothing.
+pub(crate) fn refused_read(path: &str, extensions: &Extensions) -> Asked {
+    by(caller_of(extensions), path)
+}
+
+/// What is known of a call before its request has come.
+fn by(caller: Option<&Caller>, path: &str) -> Asked {
+    Asked {
+        way: "grpc".to_owned(),
+        peer: caller.map_or_else(String::new, Caller::place),
+        identity: caller.map_or_else(String::new, Caller::identity),
+        method: method(path),
+        ..Asked::default()
+    }
+}
+
+fn asked(call: &ChangingCall, known: Asked, body: &[u8]) -> Asked {
     let message = message(body);
     let digest = |text: &[u8]| Hash::digest(text).to_string();
     let said = message.and_then(|message| call.request(message, &digest));
@@ -121,14 +131,11 @@ fn asked(call: &ChangingCall, path: &str, body: &[u8], peer: String) -> Asked {
         text.truncate(text.floor_char_boundary(TEXT_MAX));
     }
     Asked {
-        way: "grpc".to_owned(),
         author,
-        peer,
-        method: method(path),
         digest: digest(message.unwrap_or(body)),
         request: json,
         reason,
-        ..Asked::default()
+        ..known
     }
 }
 
@@ -137,15 +144,6 @@ pub(super) fn message(frame: &[u8]) -> Option<&[u8]> {
     let (head, message) = frame.split_first_chunk::<5>()?;
     let len = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
     (head[0] == 0 && message.len() == len as usize).then_some(message)
-}
-
-/// The address of the client.
-fn peer(extensions: &Extensions) -> String {
-    let tls = extensions.get::<TlsConnectInfo<TcpConnectInfo>>();
-    let tcp = tls.map(TlsConnectInfo::get_ref);
-    let info = tcp.or_else(|| extensions.get::<TcpConnectInfo>());
-    let address = info.and_then(TcpConnectInfo::remote_addr);
-    address.map_or_else(String::new, |address| address.ip().to_string())
 }
 
 #[cfg(test)]
@@ -171,7 +169,7 @@ mod tests {
 
     fn asked_with(body: &[u8]) -> Asked {
         let call = ChangingCall::of(PATH).expect("a call");
-        asked(&call, PATH, body, "::1".to_owned())
+        asked(&call, by(None, PATH), body)
     }
 
     #[test]

@@ -23,7 +23,7 @@ use weft_history::HistoryError;
 use weft_history::audit::{Asked, AuditLog, Body, Ended, Hash};
 
 use crate::event_hub::{EventHub, unix_time_ns};
-pub(crate) use grpc::record_call;
+pub(crate) use grpc::{record_call, refused_read};
 
 /// Writes the record; none where there is no place for it.
 #[derive(Debug, Clone)]
@@ -72,6 +72,15 @@ impl Outcome {
             result: "ok".to_owned(),
             ..Self::default()
         }
+    }
+
+    /// Of a refusal.
+    pub(crate) fn of(status: &tonic::Status) -> Self {
+        let message = status.message();
+        Self::refused(
+            &answer::word(status.code()),
+            message[..message.floor_char_boundary(4_000)].to_owned(),
+        )
     }
 
     pub(crate) fn refused(result: &str, message: String) -> Self {
@@ -146,6 +155,7 @@ impl Audit {
             way,
             author,
             peer,
+            identity,
             method,
             digest,
             reason,
@@ -158,6 +168,7 @@ impl Audit {
             way,
             author,
             peer,
+            identity,
             method,
             digest,
             reason,

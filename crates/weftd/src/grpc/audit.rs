@@ -144,6 +144,7 @@ fn message(record: Record) -> v1::ListAuditRecordsResponse {
         way: asked.way,
         author: asked.author,
         peer: asked.peer,
+        identity: asked.identity,
         method: asked.method,
         digest: asked.digest,
         request: asked.request.to_string(),

@@ -1,7 +1,6 @@
 //! CounterService.WatchPortCounters: each reader has a task of its own, which takes the last totals when its reader is
 //! ready and holds no more than one message.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
@@ -15,6 +14,7 @@ use weft_manager::port_totals::PortTotals;
 use super::counters::{CounterReaders, focus, is_told, places, wanted};
 use super::refusal::limit_reached;
 use super::{Services, attachment, stopping};
+use crate::access::ConnectionId;
 use crate::event_hub::EventHub;
 
 /// Watches at the same time.
@@ -35,10 +35,10 @@ impl Services {
     /// Begins to send counters to a reader.
     pub(super) fn watch_counters(
         &self,
-        peer: Option<SocketAddr>,
+        connection: ConnectionId,
         request: v1::WatchPortCountersRequest,
     ) -> Result<ReceiverStream<Message>, Status> {
-        let watcher = self.counter_readers.watchers.enter(peer)?;
+        let watcher = self.counter_readers.watchers.enter(connection)?;
         let wanted = wanted(request.selection.as_ref())?;
         let totals = self.totals()?;
         let mut reader = Reader {

@@ -19,6 +19,7 @@ use super::limits::Watchers;
 use super::page::Page;
 use super::refusal::{not_there, wrong_field};
 use super::{Key, Services, attachment, select};
+use crate::access::connection_of;
 
 /// Ports of a page where nothing is said, at most, and at most with lanes or virtual fabrics.
 const PORTS: usize = 100;
@@ -116,8 +117,8 @@ impl CounterService for Services {
         &self,
         request: Request<v1::WatchPortCountersRequest>,
     ) -> Result<Response<Self::WatchPortCountersStream>, Status> {
-        let peer = request.remote_addr();
-        self.watch_counters(peer, request.into_inner())
+        let connection = connection_of(&request);
+        self.watch_counters(connection, request.into_inner())
             .map(Response::new)
     }
 }

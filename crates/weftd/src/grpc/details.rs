@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::reason::of_code;
 
 /// Domain of the reasons in google.rpc.ErrorInfo.
-pub(super) const DOMAIN: &str = "weft.v1";
+pub(crate) const DOMAIN: &str = "weft.v1";
 
 /// A refusal with its details: the message of a wrong argument begins with the name of the field.
 pub(super) fn detailed(status: &Status, reason: &str, facts: Facts) -> Status {

@@ -15,16 +15,16 @@ use crate::operations::OperationError;
 
 /// Facts of a refusal. A GUID is written as 0x and 16 hexadecimal digits, a number in decimal digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Facts(HashMap<String, String>);
+pub(crate) struct Facts(HashMap<String, String>);
 
 impl Facts {
     /// None, to begin with.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self::default()
     }
 
     /// With a fact more.
-    pub(super) fn with(mut self, name: &str, value: impl ToString) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.0.insert(name.to_owned(), value.to_string());
         self
     }
@@ -38,7 +38,7 @@ impl Facts {
     }
 
     /// A bound that is reached, or what is allowed at most.
-    pub(super) fn limit(limit: usize) -> Self {
+    pub(crate) fn limit(limit: usize) -> Self {
         Self::none().with("limit", limit)
     }
 

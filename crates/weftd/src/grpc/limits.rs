@@ -1,30 +1,19 @@
 //! Limits for clients: connections, streams, time.
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep};
-use tokio_stream::wrappers::TcpListenerStream;
-use tokio_stream::{Stream, StreamExt};
+use tokio::time::Instant;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 use tonic::transport::Server;
-use tonic::transport::server::{Connected, TcpConnectInfo};
-use tracing::warn;
 
 use super::refusal::limit_reached;
+use crate::access::ConnectionId;
 use crate::control::{PATIENCE, usual_deadline};
 
-/// Connections at the same time; more are closed at once.
+/// Connections at the same time at one address; more are closed at once.
 pub(crate) const CONNECTIONS_MAX: usize = 256;
 /// Watch streams at the same time, of all connections and of one.
 const WATCHERS_MAX: usize = 256;
@@ -65,7 +54,7 @@ impl Limits {
 
     /// Longest time without a byte of a client: one that is alive answers the keepalive, but that begins
     /// only when the client has said that it speaks HTTP/2.
-    fn silence_max(self) -> Duration {
+    pub(super) fn silence_max(self) -> Duration {
         let (interval, patience) = self.keepalive;
         interval + 2 * patience
     }
@@ -101,7 +90,7 @@ fn timeout(text: &str) -> Option<Duration> {
 #[derive(Debug)]
 pub(crate) struct Watchers {
     most: usize,
-    streams: Mutex<HashMap<Option<SocketAddr>, usize>>,
+    streams: Mutex<HashMap<ConnectionId, usize>>,
 }
 
 impl Default for Watchers {
@@ -114,7 +103,7 @@ impl Default for Watchers {
 #[derive(Debug)]
 pub(super) struct Watcher {
     of: Arc<Watchers>,
-    peer: Option<SocketAddr>,
+    connection: ConnectionId,
 }
 
 impl Watchers {
@@ -124,11 +113,11 @@ impl Watchers {
         Self { most, streams }
     }
 
-    /// One more, of the connection from this address.
-    pub(super) fn enter(self: &Arc<Self>, peer: Option<SocketAddr>) -> Result<Watcher, Status> {
+    /// One more, of this connection.
+    pub(super) fn enter(self: &Arc<Self>, connection: ConnectionId) -> Result<Watcher, Status> {
         let mut streams = self.streams();
         let total: usize = streams.values().sum();
-        let own = streams.entry(peer).or_default();
+        let own = streams.entry(connection).or_default();
         if *own >= WATCHERS_PER_CONNECTION {
             let what = format!(
                 "this connection has {WATCHERS_PER_CONNECTION} Watch streams already, which is the most"
@@ -137,7 +126,7 @@ impl Watchers {
         }
         if total >= self.most {
             if *own == 0 {
-                streams.remove(&peer);
+                streams.remove(&connection);
             }
             let what = format!(
                 "the daemon has {} Watch streams already, which is the most; try again later",
@@ -147,10 +136,10 @@ impl Watchers {
         }
         *own += 1;
         let of = Arc::clone(self);
-        Ok(Watcher { of, peer })
+        Ok(Watcher { of, connection })
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<Option<SocketAddr>, usize>> {
+    fn streams(&self) -> MutexGuard<'_, HashMap<ConnectionId, usize>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -158,111 +147,12 @@ impl Watchers {
 impl Drop for Watcher {
     fn drop(&mut self) {
         let mut streams = self.of.streams();
-        if let Some(own) = streams.get_mut(&self.peer) {
+        if let Some(own) = streams.get_mut(&self.connection) {
             *own -= 1;
             if *own == 0 {
-                streams.remove(&self.peer);
+                streams.remove(&self.connection);
             }
         }
-    }
-}
-
-/// The connections that come in, at most [`CONNECTIONS_MAX`] at a time.
-pub(super) fn incoming(
-    listener: TcpListener,
-    limits: Limits,
-) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    TcpListenerStream::new(listener).filter_map(move |accepted| {
-        let stream = match accepted {
-            Ok(stream) => stream,
-            Err(error) => return Some(Err(error)),
-        };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            warn!(
-                event = "connection_refused",
-                "{CONNECTIONS_MAX} connections to the API are open already, which is the most: one more is closed"
-            );
-            return None;
-        };
-        // Without it, small answers wait for the client's acknowledgement.
-        let _ = stream.set_nodelay(true);
-        Some(Ok(Connection {
-            stream,
-            silence_max: limits.silence_max(),
-            silent: None,
-            _place: place,
-        }))
-    })
-}
-
-/// A connection that takes a place as long as it is open.
-#[derive(Debug)]
-pub(super) struct Connection {
-    stream: TcpStream,
-    silence_max: Duration,
-    /// The end of the client's silence, while it is silent.
-    silent: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
-}
-
-impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        self.stream.connect_info()
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if read.is_ready() {
-            self.silent = None;
-            return read;
-        }
-        let silence_max = self.silence_max;
-        let silent = self
-            .silent
-            .get_or_insert_with(|| Box::pin(sleep(silence_max)));
-        silent
-            .as_mut()
-            .poll(context)
-            .map(|()| Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 
@@ -273,8 +163,6 @@ mod effects;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tokio::io::AsyncReadExt;
-
     use super::*;
 
     #[test]
@@ -311,7 +199,7 @@ mod tests {
     #[test]
     fn watchers_are_bounded_by_connection_and_in_all() {
         let watchers = Arc::new(Watchers::default());
-        let peer = |port: usize| Some(SocketAddr::from(([127, 0, 0, 1], port as u16)));
+        let peer = |number: usize| ConnectionId(number as u64);
         let one: Vec<_> = (0..WATCHERS_PER_CONNECTION)
             .map(|_| watchers.enter(peer(1)).unwrap())
             .collect();
@@ -330,29 +218,5 @@ mod tests {
             watchers.streams().is_empty(),
             "nothing is left of those that went"
         );
-    }
-
-    #[tokio::test]
-    async fn one_connection_too_many_is_closed_and_a_place_is_free_again() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let mut incoming = Box::pin(incoming(listener, Limits::USUAL));
-        let mut clients = Vec::new();
-        let mut places = Vec::new();
-        for _ in 0..CONNECTIONS_MAX {
-            clients.push(TcpStream::connect(address).await.unwrap());
-            places.push(incoming.next().await.unwrap().unwrap());
-        }
-        let mut refused = TcpStream::connect(address).await.unwrap();
-        let waiting = tokio::time::timeout(Duration::from_millis(200), incoming.next()).await;
-        assert!(waiting.is_err(), "it is not served");
-        assert_eq!(
-            refused.read(&mut [0; 1]).await.unwrap_or(0),
-            0,
-            "it is closed"
-        );
-        places.pop();
-        let _next = TcpStream::connect(address).await.unwrap();
-        assert!(incoming.next().await.unwrap().is_ok());
     }
 }

@@ -17,7 +17,9 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-use super::{Limits, incoming};
+use super::Limits;
+use crate::grpc::accept::incoming;
+use crate::listen::Listener;
 
 /// Far more than these tests take on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -59,7 +61,7 @@ async fn serve(limits: Limits) -> (SocketAddr, Stuck) {
     let router = limits
         .server()
         .add_service(HealthServer::new(stuck.clone()));
-    tokio::spawn(router.serve_with_incoming(incoming(listener, limits)));
+    tokio::spawn(router.serve_with_incoming(incoming(vec![Listener::Tcp(listener)], None, limits)));
     (address, stuck)
 }
 

@@ -1,5 +1,6 @@
 //! The API `weft.v1`.
 
+mod accept;
 mod audit;
 mod cable;
 mod change;
@@ -44,7 +45,6 @@ mod what_if;
 use std::sync::Arc;
 
 use axum::middleware::{from_fn_with_state, map_response};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
 use tonic::service::Routes;
@@ -83,6 +83,7 @@ use weft_fabric::Snapshot;
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 
+use crate::access::{Access, admit, not_too_often};
 use crate::attachment::Attachment;
 use crate::audit::{Audit, record_call};
 use crate::baselines::Baselines;
@@ -93,6 +94,7 @@ use crate::error::DaemonError;
 use crate::event_hub::EventHub;
 use crate::heartbeat::Hearts;
 use crate::history::History;
+use crate::listen::Listener;
 use crate::otlp::{RequestSpans, Tracer};
 use crate::port_counters::PortCounters;
 use crate::port_metrics::PortMetrics;
@@ -103,8 +105,9 @@ use crate::tls::Tls;
 use crate::what_if::Forecasts;
 
 pub(crate) use counters::CounterReaders;
+pub(crate) use details::DOMAIN;
 pub(crate) use fabric_health::{color, health_page};
-use facts::Facts;
+pub(crate) use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
@@ -144,6 +147,8 @@ pub(crate) struct Services {
     pub(crate) forecasts: Forecasts,
     /// The record of changes.
     pub(crate) audit: Audit,
+    /// Who may do what.
+    pub(crate) access: Access,
     /// The recording of the manager's inputs.
     pub(crate) black_box: BlackBox,
 }
@@ -192,7 +197,7 @@ fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Sta
 
 /// Serves until `services.stopping`.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listeners: Vec<Listener>,
     tls: Option<Tls>,
     services: Services,
     hearts: Hearts,
@@ -200,9 +205,9 @@ pub(crate) async fn serve(
     let (reporter, health_server) = tonic_health::server::health_reporter();
     health::begin(&reporter, &hearts).await;
     let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
-    let incoming = limits::incoming(listener, Limits::USUAL);
-    let serving = router(tls, services, health_server)?
-        .serve_with_incoming_shutdown(incoming, stopping.wait());
+    let incoming = accept::incoming(listeners, tls, Limits::USUAL);
+    let serving =
+        router(services, health_server)?.serve_with_incoming_shutdown(incoming, stopping.wait());
     tokio::select! {
         served = serving => served.map_err(|error| DaemonError::Tls(error.to_string())),
         () = health::report(reporter, &hub, &hearts) => Ok(()),
@@ -210,17 +215,11 @@ pub(crate) async fn serve(
 }
 
 fn router(
-    tls: Option<Tls>,
     services: Services,
     health: HealthServer<impl Health>,
 ) -> Result<Router<Stack<RequestSpans, Identity>>, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
-    let mut server = Limits::USUAL.server();
-    if let Some(tls) = tls {
-        server = server
-            .tls_config(tls.server_config())
-            .map_err(|error| wrong(&error))?;
-    }
+    let server = Limits::USUAL.server();
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -241,7 +240,10 @@ fn router(
     let forecasts = WhatIfServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
-    let recording = from_fn_with_state(services.audit.clone(), record_call);
+    let (access, audit) = (services.access.clone(), services.audit.clone());
+    let limiting = from_fn_with_state(access.clone(), not_too_often);
+    let recording = from_fn_with_state(audit.clone(), record_call);
+    let admitting = from_fn_with_state((access, audit), admit);
     let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
     routes
@@ -271,9 +273,13 @@ fn router(
         .add_service(FabricHealthServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let router = routes.routes().into_axum_router();
-    let detailed = router.layer(map_response(details::complete));
-    let recorded = detailed.layer(recording);
-    Ok(server.layer(spans).add_routes(Routes::from(recorded)))
+    // A call passes them from the last one to the first.
+    let layered = router
+        .layer(admitting)
+        .layer(map_response(details::complete))
+        .layer(recording)
+        .layer(limiting);
+    Ok(server.layer(spans).add_routes(Routes::from(layered)))
 }
 
 /// State of the connection to the fabric as a message.

@@ -17,6 +17,7 @@ use super::port::named;
 use super::reason::code;
 use super::refusal::{list_refused, port_refused, status, wrong_field, wrong_field_with};
 use super::{Services, stopping};
+use crate::access::{Caller, caller_of};
 use crate::control::{Refusal, usual_deadline};
 use crate::request::{MayChange, Request as Ask, ask};
 
@@ -191,8 +192,7 @@ pub(super) fn action(
     weft_api::port_action(action, link).map_err(|(field, what)| wrong_field(field, &what))
 }
 
-/// The address of a client.
+/// Where a client is: an address, or a user of this host.
 pub(super) fn peer<T>(request: &Request<T>) -> String {
-    let peer = request.remote_addr();
-    peer.map_or_else(String::new, |peer| peer.ip().to_string())
+    caller_of(request.extensions()).map_or_else(String::new, Caller::place)
 }

@@ -2,6 +2,7 @@
 
 use tonic::{Request, Response, Status};
 use weft_api::v1;
+use weft_api::v1::plan_routes_request::Change;
 use weft_api::v1::route_service_server::RouteService;
 use weft_report::Options;
 
@@ -9,6 +10,7 @@ use super::limits::begin_by;
 use super::operation::origin;
 use super::refusal::{status, wrong_field};
 use super::{Services, select};
+use crate::access::{Role, require};
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
@@ -46,6 +48,9 @@ impl RouteService for Services {
     ) -> Result<Response<v1::PlanRoutesResponse>, Status> {
         let begin_by = begin_by(request.metadata());
         let by = origin(&request, |request| request.label.as_ref())?;
+        if let Some(what) = other_settings(request.get_ref()) {
+            require(&self.access, request.extensions(), what, Role::Administer)?;
+        }
         let planned = self.plan(request.into_inner(), by, begin_by).await;
         planned.map(Response::new)
     }
@@ -97,5 +102,14 @@ impl RouteService for Services {
         _: Request<v1::ListDrainsRequest>,
     ) -> Result<Response<v1::ListDrainsResponse>, Status> {
         self.drains().await.map(Response::new)
+    }
+}
+
+/// A plan that would put other settings in force than those of the manager's configuration, in words; none of another kind.
+fn other_settings(request: &v1::PlanRoutesRequest) -> Option<&'static str> {
+    match request.change {
+        Some(Change::Config(_)) => Some("a plan of another configuration"),
+        Some(Change::Engine(_)) => Some("a plan with another engine"),
+        _ => None,
     }
 }

@@ -16,6 +16,7 @@ use weft_api::{event_kind, event_kinds, kind_of};
 use super::facts::Facts;
 use super::refusal::{wrong_field, wrong_field_with};
 use super::{Services, stopping};
+use crate::access::connection_of;
 use crate::event_hub::{BACKLOG, EventHub, Stamped, Subscription, unix_time_ns};
 
 /// Kinds of events that a reader may name.
@@ -33,7 +34,7 @@ impl WatchService for Services {
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let watcher = self.watchers.enter(request.remote_addr())?;
+        let watcher = self.watchers.enter(connection_of(&request))?;
         let request = request.into_inner();
         let token = request.resume_token;
         let kinds = kinds(&request.kinds)?;

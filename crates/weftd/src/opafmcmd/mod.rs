@@ -2,7 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `socket` | the sockets |
 //! | `frame` | frames on them |
 //! | `message` | messages in frames |
 //! | `commands` | what messages ask for |
@@ -16,7 +15,6 @@ mod commands;
 mod frame;
 mod loop_test;
 mod message;
-mod socket;
 mod text;
 
 use std::io;
@@ -34,7 +32,8 @@ pub(crate) use commands::Commands;
 use commands::Manager;
 use frame::{Frame, Kind};
 use message::Message;
-use socket::Socket;
+
+use crate::unix_socket::{Open, Socket, open};
 
 /// Clients that are served at a time; more wait.
 const CLIENTS_MAX: usize = 16;
@@ -48,7 +47,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(dir: PathBuf, commands: Commands) {
     let instance = commands.instance;
     let names = [format!("sm_{instance}"), format!("pm_{instance}")];
-    let sockets = names.each_ref().map(|name| socket::open(&dir, name));
+    let sockets = names
+        .each_ref()
+        .map(|name| open(&dir.join(name), Open::ToOwner));
     let sockets = match sockets {
         [Ok(subnet), Ok(performance)] => [subnet, performance],
         [Err(error), _] | [_, Err(error)] => {

@@ -132,7 +132,8 @@ impl Start {
         };
         let text = daemon.wait_for(|_| {
             let text = std::fs::read_to_string(&addresses).ok();
-            text.filter(|text| text.lines().count() == 2)
+            // The last line.
+            text.filter(|text| text.contains("\nmetrics ") && text.ends_with('\n'))
         });
         let url = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();

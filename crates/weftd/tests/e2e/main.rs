@@ -1,6 +1,7 @@
 //! The daemon and its client as programs, over real sockets and signals.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod admission;
 mod audit;
 mod back;

@@ -20,8 +20,10 @@ from weft.v1 import perf_pb2_grpc, port_pb2, port_pb2_grpc, route_pb2
 from weft.v1 import fabric_pb2_grpc, route_pb2_grpc, sweep_pb2, sweep_pb2_grpc, types_pb2
 from weft.v1 import watch_pb2, watch_pb2_grpc
 
+DEFAULT_SOCKET = Path("/run/weft/api.sock")
+"""Where the daemon of a real fabric listens by default."""
 DEFAULT_ADDRESS = "http://127.0.0.1:9313"
-"""Where a daemon listens by default."""
+"""Where that of an emulated fabric does."""
 
 _MESSAGE_MAX = 64 << 20
 _PAUSE = 0.05
@@ -63,18 +65,26 @@ class Snapshot:
 
 
 def connect(address: str | None = None, tls: Tls | None = None, timeout: float = 60.0) -> Client:
-    """Connects to a daemon: http://HOST:PORT, or https://HOST:PORT with `tls`. Without an address that of the variable
-    WEFT_ADDRESS counts, or this host's first instance. `timeout` is that of each call, in seconds.
+    """Connects to a daemon: unix:/PATH, http://HOST:PORT, or https://HOST:PORT with `tls`. Without an address that of the
+    variable WEFT_ADDRESS counts, or this host's first instance: its socket if that is there.
+    `timeout` is that of each call, in seconds.
 
     Raises ValueError for an address that is none, and OSError for a certificate that cannot be read.
     """
-    address = address or os.environ.get("WEFT_ADDRESS") or DEFAULT_ADDRESS
+    stock = f"unix:{DEFAULT_SOCKET}" if DEFAULT_SOCKET.exists() else DEFAULT_ADDRESS
+    address = address or os.environ.get("WEFT_ADDRESS") or stock
     parts = urlsplit(address)
+    options: list[tuple[str, object]] = [("grpc.max_receive_message_length", _MESSAGE_MAX)]
+    if parts.scheme == "unix":
+        if tls is not None or not parts.path.startswith("/") or parts.netloc:
+            raise ValueError(f"{address!r} is no address of a daemon: unix:/PATH, without tls")
+        # HTTP/2 names a host, also where none is connected to.
+        options.append(("grpc.default_authority", "localhost"))
+        return Client(grpc.insecure_channel(address, options=options), timeout)
     if parts.scheme not in ("http", "https") or not parts.hostname or not parts.port:
-        raise ValueError(f"{address!r} is no address of a daemon: http://HOST:PORT or https://HOST:PORT")
+        raise ValueError(f"{address!r} is no address of a daemon: unix:/PATH, http://HOST:PORT or https://HOST:PORT")
     if (parts.scheme == "https") != (tls is not None):
         raise ValueError(f"{address}: https needs tls, and http has none")
-    options: list[tuple[str, object]] = [("grpc.max_receive_message_length", _MESSAGE_MAX)]
     if tls is None:
         return Client(grpc.insecure_channel(parts.netloc, options=options), timeout)
     read: Callable[[Path | None], bytes | None] = lambda path: path.read_bytes() if path else None

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use crate::access::role_data;
 use crate::emulator::Emulator;
 use crate::harness::{Start, text, wait_for};
 use server::{Monitoring, shipped};
@@ -70,6 +71,10 @@ fn every_metric_of_a_rule_or_a_dashboard_is_on_the_daemons_page() {
         "nodetype:SW",
         "--port-metrics",
         "nodetype:FI",
+        "--tls-cert",
+        &role_data("server.pem"),
+        "--tls-key",
+        &role_data("server.key"),
     ];
     let daemon = Start::new("one-switch:2").args(&ports).up();
     // Those of ports come with the first reading of counters.

@@ -1,0 +1,105 @@
+//! Who calls, as the connection proves it: nothing here is what a client says of itself.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::http::Extensions;
+use tonic::Request;
+
+use super::accounts;
+
+/// A connection by its number, which no other one of this run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct ConnectionId(pub(crate) u64);
+
+impl ConnectionId {
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(1 + LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The other end of a connection, an extension of each request that comes through it.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) connection: ConnectionId,
+    pub(crate) caller: Arc<Caller>,
+}
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// A user of this host, at a Unix socket.
+    User(User),
+    /// Somebody at a loopback address, without a certificate.
+    Loopback(SocketAddr),
+    /// The holder of a certificate that an authority of `--tls-client-ca` has signed.
+    Holder(Holder),
+}
+
+/// A user of this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) uid: u32,
+    /// None where he has no entry.
+    pub(crate) name: Option<String>,
+    pub(crate) groups: Vec<u32>,
+}
+
+impl User {
+    /// Looks him up, which may take long.
+    pub(crate) fn look_up(uid: u32, gid: u32) -> Self {
+        let (name, groups) = accounts::user(uid, gid);
+        Self { uid, name, groups }
+    }
+}
+
+/// The holder of a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) address: SocketAddr,
+    /// Names of the certificate as rules have them: `uri:…`, `dns:…`, `cn:…`, in this order.
+    pub(crate) names: Vec<String>,
+}
+
+impl Caller {
+    /// His identity for people and for the record: `user:alice`, `uid:1234`, `uri:spiffe://…`, `loopback`.
+    pub(crate) fn identity(&self) -> String {
+        match self {
+            Self::User(User {
+                name: Some(name), ..
+            }) => format!("user:{name}"),
+            Self::User(user) => format!("uid:{}", user.uid),
+            Self::Loopback(_) => "loopback".to_owned(),
+            Self::Holder(holder) => match holder.names.first() {
+                Some(name) => name.clone(),
+                None => "certificate without a name".to_owned(),
+            },
+        }
+    }
+
+    /// Where he is: an address, or the name of a user of this host.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::User(User {
+                name: Some(name), ..
+            }) => name.clone(),
+            Self::User(user) => format!("uid {}", user.uid),
+            Self::Loopback(address) => address.ip().to_string(),
+            Self::Holder(holder) => holder.address.ip().to_string(),
+        }
+    }
+}
+
+/// The caller of a request; none where it came through no connection.
+pub(crate) fn caller_of(extensions: &Extensions) -> Option<&Caller> {
+    let client = extensions.get::<Client>()?;
+    Some(&client.caller)
+}
+
+/// The connection of a request.
+pub(crate) fn connection_of<T>(request: &Request<T>) -> ConnectionId {
+    let client = request.extensions().get::<Client>();
+    client.map_or_else(ConnectionId::default, |client| client.connection)
+}

@@ -1,0 +1,352 @@
+//! Connections of clients as they come in, at all addresses of the API.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::Connected;
+use tracing::{info, warn};
+
+use super::limits::{CONNECTIONS_MAX, Limits};
+use crate::access::{Caller, Client, ConnectionId, User};
+use crate::listen::Listener;
+use crate::tls::Tls;
+
+/// Connections of one user of this host, or of one holder of a certificate: others find a place too.
+const CONNECTIONS_PER_CALLER: usize = CONNECTIONS_MAX / 2;
+/// Longest time until a client has shown who he is.
+const SHAKING_MAX: Duration = Duration::from_secs(10);
+/// Shortest time between two lines of the log about clients that are not let in.
+const TELL: Duration = Duration::from_secs(1);
+/// Pause after a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The connections that come in, at most [`CONNECTIONS_MAX`] at a time at each address.
+pub(super) fn incoming(
+    listeners: Vec<Listener>,
+    tls: Option<Tls>,
+    limits: Limits,
+) -> ReceiverStream<io::Result<Connection>> {
+    let (ready, connections) = mpsc::channel(1);
+    let door = Door {
+        tls,
+        limits,
+        callers: Callers::default(),
+        refusals: Refusals::default(),
+        ready,
+    };
+    for listener in listeners {
+        tokio::spawn(door.clone().accept(listener));
+    }
+    ReceiverStream::new(connections)
+}
+
+/// What lets clients in.
+#[derive(Debug, Clone)]
+struct Door {
+    tls: Option<Tls>,
+    limits: Limits,
+    callers: Callers,
+    refusals: Refusals,
+    ready: mpsc::Sender<io::Result<Connection>>,
+}
+
+/// A connection of which it is not known yet who calls.
+enum Stranger {
+    Tcp(TcpStream, SocketAddr),
+    Unix(UnixStream),
+}
+
+impl Door {
+    /// Accepts connections until nobody serves them.
+    async fn accept(self, listener: Listener) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        loop {
+            let accepted = tokio::select! {
+                accepted = next(&listener) => accepted,
+                () = self.ready.closed() => return,
+            };
+            let stranger = match accepted {
+                Ok(stranger) => stranger,
+                Err(error) => {
+                    warn!(
+                        event = "connection_refused", %error,
+                        "a connection to the API cannot be accepted: {error}"
+                    );
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                warn!(
+                    event = "connection_refused",
+                    "{CONNECTIONS_MAX} connections to the API are open already, which is the most: one more is closed"
+                );
+                continue;
+            };
+            tokio::spawn(self.clone().let_in(stranger, place));
+        }
+    }
+
+    /// Finds out who calls, and hands the connection to the server.
+    async fn let_in(self, stranger: Stranger, place: OwnedSemaphorePermit) {
+        let shown = tokio::select! {
+            shown = timeout(SHAKING_MAX, self.ask(stranger)) => shown,
+            () = self.ready.closed() => return,
+        };
+        let (stream, caller) = match shown {
+            Ok(Ok(shown)) => shown,
+            Ok(Err((from, error))) => {
+                self.refusals.tell(&from, &error);
+                return;
+            }
+            Err(_) => return,
+        };
+        let Some(one_of) = self.callers.enter(&caller) else {
+            let identity = caller.identity();
+            warn!(
+                event = "connection_refused",
+                identity,
+                "{identity} has {CONNECTIONS_PER_CALLER} connections to the API already, which is the most: one more is \
+                 closed"
+            );
+            return;
+        };
+        let connection = Connection {
+            stream,
+            client: Client {
+                connection: ConnectionId::next(),
+                caller: Arc::new(caller),
+            },
+            silence_max: self.limits.silence_max(),
+            silent: None,
+            _place: place,
+            _one_of: one_of,
+        };
+        // Nobody serves any more.
+        let _ = self.ready.send(Ok(connection)).await;
+    }
+
+    /// Who calls: where he cannot be told, his address and why.
+    async fn ask(
+        &self,
+        stranger: Stranger,
+    ) -> Result<(Box<dyn Stream>, Caller), (String, io::Error)> {
+        let (stream, address) = match stranger {
+            Stranger::Unix(stream) => {
+                let user = user(&stream).await;
+                let user = user.map_err(|error| ("the Unix socket".to_owned(), error))?;
+                return Ok((Box::new(stream), Caller::User(user)));
+            }
+            Stranger::Tcp(stream, address) => (stream, address),
+        };
+        // Without it, small answers wait for the client's acknowledgement.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else {
+            return Ok((Box::new(stream), Caller::Loopback(address)));
+        };
+        let shaken = tls.accept(stream, address).await;
+        let (stream, holder) = shaken.map_err(|error| (address.ip().to_string(), error))?;
+        let caller = holder.map_or(Caller::Loopback(address), Caller::Holder);
+        Ok((Box::new(stream), caller))
+    }
+}
+
+async fn next(listener: &Listener) -> io::Result<Stranger> {
+    match listener {
+        Listener::Tcp(listener) => {
+            let (stream, address) = listener.accept().await?;
+            Ok(Stranger::Tcp(stream, address))
+        }
+        Listener::Unix(socket) => {
+            let (stream, _) = socket.listener.accept().await?;
+            Ok(Stranger::Unix(stream))
+        }
+    }
+}
+
+/// The user at the other end: as who he was when he connected, whatever he becomes later.
+async fn user(stream: &UnixStream) -> io::Result<User> {
+    let shown = stream.peer_cred()?;
+    let looking = spawn_blocking(move || User::look_up(shown.uid(), shown.gid()));
+    looking.await.map_err(io::Error::other)
+}
+
+/// Clients that could not show who they are. Of those within a second, one is told.
+#[derive(Debug, Clone, Default)]
+struct Refusals(Arc<Mutex<Option<Instant>>>);
+
+impl Refusals {
+    fn tell(&self, from: &str, error: &io::Error) {
+        let now = Instant::now();
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| now.duration_since(last) < TELL) {
+            return;
+        }
+        *last = Some(now);
+        info!(
+            event = "client_refused", from, %error,
+            "a client at {from} is not let in: {error}"
+        );
+    }
+}
+
+/// Connections by caller. Somebody at a loopback address is nobody of his own.
+#[derive(Debug, Clone, Default)]
+struct Callers(Arc<Mutex<HashMap<String, usize>>>);
+
+/// One connection of a caller.
+#[derive(Debug)]
+struct OneOf(Option<(Callers, String)>);
+
+impl Callers {
+    /// One more, none where he has too many.
+    fn enter(&self, caller: &Caller) -> Option<OneOf> {
+        if matches!(caller, Caller::Loopback(_)) {
+            return Some(OneOf(None));
+        }
+        let identity = caller.identity();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.entry(identity.clone()).or_default();
+        if *own >= CONNECTIONS_PER_CALLER {
+            return None;
+        }
+        *own += 1;
+        Some(OneOf(Some((self.clone(), identity))))
+    }
+}
+
+impl Drop for OneOf {
+    fn drop(&mut self) {
+        let Some((callers, identity)) = &self.0 else {
+            return;
+        };
+        let mut all = callers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = all.get_mut(identity) {
+            *own -= 1;
+            if *own == 0 {
+                all.remove(identity);
+            }
+        }
+    }
+}
+
+/// Bytes to and from a client, of whatever kind of connection.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A connection that takes a place as long as it is open.
+pub(super) struct Connection {
+    stream: Box<dyn Stream>,
+    client: Client,
+    silence_max: Duration,
+    /// The end of the client's silence, while it is silent.
+    silent: Option<Pin<Box<Sleep>>>,
+    _place: OwnedSemaphorePermit,
+    _one_of: OneOf,
+}
+
+impl Connected for Connection {
+    type ConnectInfo = Client;
+
+    fn connect_info(&self) -> Client {
+        self.client.clone()
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            self.silent = None;
+            return read;
+        }
+        let silence_max = self.silence_max;
+        let silent = self
+            .silent
+            .get_or_insert_with(|| Box::pin(sleep(silence_max)));
+        silent
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+    use tokio_stream::StreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_connection_too_many_is_closed_and_a_place_is_free_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut incoming = Box::pin(incoming(vec![Listener::Tcp(listener)], None, Limits::USUAL));
+        let mut clients = Vec::new();
+        let mut places = Vec::new();
+        for _ in 0..CONNECTIONS_MAX {
+            clients.push(TcpStream::connect(address).await.unwrap());
+            places.push(incoming.next().await.unwrap().unwrap());
+        }
+        let mut refused = TcpStream::connect(address).await.unwrap();
+        let waiting = tokio::time::timeout(Duration::from_millis(200), incoming.next()).await;
+        assert!(waiting.is_err(), "it is not served");
+        assert_eq!(
+            refused.read(&mut [0; 1]).await.unwrap_or(0),
+            0,
+            "it is closed"
+        );
+        places.pop();
+        let _next = TcpStream::connect(address).await.unwrap();
+        assert!(incoming.next().await.unwrap().is_ok());
+    }
+}
