@@ -15,6 +15,7 @@ use weft_transport::umad::PortSpec;
 
 use crate::black_box::RecordingArgs;
 use crate::history::HistoryArgs;
+use crate::peer::PeerArgs;
 
 const AFTER: &str = "\
 Exit codes: 0 stopped as asked; 1 the manager failed; 2 wrong usage; 3 the configuration is refused; \
@@ -67,6 +68,8 @@ pub(crate) struct Args {
     pub(crate) history: HistoryArgs,
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
     /// Address of the API, by default 127.0.0.1 with port 9313 for instance 0, 9323 for instance 1 and so on; port 0
     /// chooses a free one. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -53,6 +53,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         tracer: Tracer::default(),
         history: None,
         remote_writes: RemoteWrites::default(),
+        peering: crate::peer::Peering::default(),
     }));
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);

@@ -33,6 +33,7 @@ use crate::opafmcmd;
 use crate::operations;
 use crate::otlp::{Exporter, Sweeps, Tracer};
 use crate::pause_reminder;
+use crate::peer;
 use crate::planner::planner;
 use crate::port_counters::{self, PortCounters, PortSeries};
 use crate::port_metrics::{self, PortMetrics};
@@ -96,6 +97,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         remember,
         stored,
         tls,
+        peer,
         listeners,
         source,
         emulator_socket,
@@ -121,7 +123,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (cables, memories) = watch::channel(Arc::default());
     let kept = image_place.map(|place| KeptImages::start(&mut parts, place, &stopping));
     let (clears, to_clear) = clears();
-    let (feeds, to_queries, lines) = query_thread::feeds(
+    let (mut feeds, to_queries, lines) = query_thread::feeds(
         hub.clone(),
         query_settings.subscribe(),
         images,
@@ -140,7 +142,20 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         keep: remember,
     });
 
-    let keeping = keep_registrations(&mut parts, store.as_ref());
+    let pairing = peer::Pairing::new(
+        stored.as_deref(),
+        store.as_ref().map(store::Store::registrations),
+    );
+    let offer = pairing.offer.clone();
+    parts.until_stop(
+        "state for standbys",
+        &stopping,
+        peer::offer_state(offer.clone(), persist.subscribe()),
+    );
+    feeds.inherited = pairing.registrations.subscribe();
+    let counters_of_peer = pairing.counters.subscribe();
+    let peering = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let keeping = keep_registrations(&mut parts, store.as_ref(), offer.clone());
     let audit_dir = store.as_ref().map(store::Store::audit);
     let note = store.as_ref().map(store::Store::note);
     let totals = store.as_ref().map(store::Store::counters);
@@ -162,6 +177,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         tracer: tracer.clone(),
         history: history.clone(),
         remote_writes,
+        peering: peering.clone(),
     }));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -197,6 +213,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         forecasts: Forecasts::default(),
         audit: audit.clone(),
         black_box: recording.black_box,
+        peering,
+        heartbeat: args.peer.heartbeat(),
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -220,7 +238,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     parts.task("counters", async move {
         // Ends with the queries thread, after the last totals.
-        port_counters::keep(port_metrics, port_counters, totals, swept).await;
+        let others = port_counters::Others {
+            offer,
+            inherited: counters_of_peer,
+        };
+        port_counters::keep(port_metrics, port_counters, totals, swept, others).await;
         Ok(())
     });
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
@@ -347,10 +369,11 @@ fn keep_state(
 fn keep_registrations(
     parts: &mut Supervisor,
     store: Option<&store::Store>,
+    offer: Arc<peer::Offer>,
 ) -> Option<(PathBuf, registrations::Writes)> {
     let file = store?.registrations();
     let (writes, received) = registrations::writes();
-    let keeping = registrations::keep(file.clone(), received, registrations::RETRY);
+    let keeping = registrations::keep(file.clone(), received, registrations::RETRY, offer);
     parts.task("registrations", async move {
         // Ends with the thread that answers queries, after its last write.
         keeping.await;

@@ -16,6 +16,7 @@ use crate::history::HistoryPlace;
 use crate::kept_images::ImagePlace;
 use crate::link_rules::log_rules;
 use crate::logging::Log;
+use crate::peer::Peer;
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -41,6 +42,8 @@ pub(crate) struct Opened {
     /// Content of the state file.
     pub(crate) stored: Option<Vec<u8>>,
     pub(crate) tls: Option<Tls>,
+    /// The other daemon of a pair.
+    pub(crate) peer: Option<Peer>,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
     /// Where an emulated fabric takes changes.
@@ -79,6 +82,11 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         log,
     } = first;
     let tls = Tls::new(args)?;
+    let peer = args.peer.peer([
+        args.tls_cert.as_ref(),
+        args.tls_key.as_ref(),
+        args.tls_client_ca.as_ref(),
+    ])?;
     config::log_warnings(&loaded.findings);
     let usable = loaded.usable?;
     let file = config.file().map(|file| file.display().to_string());
@@ -127,6 +135,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         remember: args.remember(),
         stored,
         tls,
+        peer,
         listeners,
         source,
         emulator_socket,

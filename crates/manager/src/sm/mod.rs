@@ -39,6 +39,7 @@
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
 //! | `election`, `managers` | the election of the master |
+//! | `inherit` | what a standby knows of its master's state |
 //! | `traps`, `commands`, `port_change`, `orders` | external requests |
 //! | `port_registers` | what such a change reads and writes |
 //! | `cut_off` | what a change of ports would cut off |
@@ -62,6 +63,7 @@ mod election;
 pub mod evidence;
 mod flapping;
 mod handover;
+mod inherit;
 pub mod isolation;
 mod learn;
 mod leftovers;
@@ -119,6 +121,8 @@ use crate::io::{Event, Input, Output, SweepReason};
 use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
+use inherit::Inheritance;
+pub use inherit::Told;
 use looks::Looks;
 use loop_test::LoopTest;
 use outbox::Outbox;
@@ -171,6 +175,8 @@ pub struct Manager {
     election: Election,
     /// Registrations of clients at subnet administration.
     registrations: Registrations,
+    /// The master's state, of a standby.
+    inheritance: Inheritance,
 }
 
 /// Requests to devices, and the order of nodes.
@@ -210,6 +216,7 @@ impl Manager {
             commands: Commands::default(),
             election: Election::default(),
             registrations: Registrations::default(),
+            inheritance: Inheritance::default(),
         };
         if let Some(stored) = stored {
             manager.load(stored);

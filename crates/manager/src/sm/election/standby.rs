@@ -4,6 +4,7 @@ use weft_fabric::{Guid, Tick, text};
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
+use super::check::Check;
 use super::{Act, Election, Peer, QUICK, Question, View};
 
 /// State of a standby about its master.
@@ -18,6 +19,10 @@ pub(super) struct Watch {
     pub fails: u32,
     /// The sweep in which some manager did not answer last.
     pub silent_in: u64,
+    /// The master may be gone, and is being asked.
+    pub check: Option<Check>,
+    /// The port of a master that was found gone: its silence in the discovery that follows is no news.
+    pub given_up: Option<Guid>,
 }
 
 impl Watch {
@@ -26,6 +31,8 @@ impl Watch {
         self.master = master;
         self.poll_at = None;
         self.fails = 0;
+        self.check = None;
+        self.given_up = None;
     }
 }
 
