@@ -8,7 +8,7 @@ use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
 use weft_manager::io::{Event, Input, Output};
-use weft_manager::sm::Settings;
+use weft_manager::sm::{Settings, Told};
 use weft_manager::{Manager, Planner};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -212,6 +212,18 @@ impl Cluster {
             other => other,
         };
         self.tick(member);
+    }
+
+    /// What a manager would find after a restart; none before it has written anything.
+    pub fn stored(&self, member: usize) -> Option<&[u8]> {
+        self.members[member].stored.as_deref()
+    }
+
+    /// Tells a manager that runs something of its master, by another way than the fabric.
+    pub fn tell(&mut self, member: usize, told: Told) {
+        if let Life::Running(manager) = &mut self.members[member].life {
+            manager.tell(self.now, told);
+        }
     }
 
     fn set_is_sm(&mut self, member: usize, is_sm: bool) -> Result<(), WorldError> {

@@ -101,6 +101,8 @@ impl Manager {
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {
             self.planning.lids = LidMap::default();
+            // What the master has promised is told anew.
+            self.inheritance.doubt_registrations();
         }
     }
 

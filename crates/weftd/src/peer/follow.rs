@@ -101,14 +101,16 @@ async fn suspect(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why
     if takers.engine.send(Request::Tell(suspected)).await.is_err() {
         return; // the daemon is ending
     }
-    let (hub_status, until) = (|| hub.status(), Instant::now() + LIVES);
+    let until = Instant::now() + LIVES;
     while Instant::now() < until {
-        let status = hub_status();
+        let status = hub.status();
         if status.role != SmState::STANDBY || status.master != Some(master) {
             return;
         }
         sleep(PAUSE / 5).await;
     }
+    // Its clients may be promised more from now on.
+    takers.registrations.send_replace(None);
     warn!(
         event = "peer_cut",
         peer = peer.address,
