@@ -5,11 +5,10 @@
 //! with less patience.
 
 use serde::{Deserialize, Serialize};
-use weft_fabric::{Guid, Tick};
+use weft_fabric::Guid;
 
 use super::Manager;
-use super::election::Input;
-use super::store;
+use super::store::{self, Kept};
 use crate::io::Event;
 
 /// Something that a standby is told.
@@ -39,19 +38,13 @@ impl Inheritance {
 }
 
 impl Manager {
-    /// Takes what a standby is told of its master. A master knows better.
-    pub fn tell(&mut self, now: Tick, told: Told) {
+    /// Keeps what a standby is told for the moment of a takeover.
+    pub(super) fn keep_told(&mut self, told: Told) {
         match told {
-            Told::State(state) if !self.election.is_master() => self.keep_state(state),
-            Told::Registrations(are) if !self.election.is_master() => {
-                self.inheritance.registrations = are;
-            }
-            Told::MasterSuspected(master, why) => {
-                self.tell_election(now, Input::Suspected(master, &why));
-            }
-            Told::State(_) | Told::Registrations(_) => {}
+            Told::State(state) => self.keep_state(state),
+            Told::Registrations(are) => self.inheritance.registrations = are,
+            Told::MasterSuspected(..) => {}
         }
-        self.handle(now, crate::io::Input::Tick);
     }
 
     /// Keeps a state for the moment of a takeover, and has it written as this manager's own.
@@ -78,5 +71,38 @@ impl Manager {
         }
         let known = registrations && self.registrations.members.is_some();
         self.registrations.registering.take_over(known);
+    }
+
+    /// Takes a stored state for its own; reports one that cannot be used.
+    pub(super) fn load(&mut self, stored: &[u8]) {
+        match store::decode(stored, self.settings.subnet_prefix) {
+            Ok(Kept {
+                lids,
+                drains,
+                disabled,
+                notes,
+                quarantine,
+                by_hand,
+                successors,
+                isolation,
+            }) => {
+                self.planning.lids = lids;
+                self.planning.drains = drains;
+                self.commands.disabled = disabled;
+                self.commands.notes = notes;
+                self.devices.by_hand = by_hand;
+                if self.settings.links.flapping.is_some() {
+                    self.devices.flapping.restore(quarantine);
+                }
+                self.devices.replacements.successors = successors;
+                if self.settings.links.errors.is_some() {
+                    self.devices.isolation.restore(isolation);
+                }
+                self.out.persisted = stored.to_vec();
+            }
+            Err(why) => self.out.event(Event::StateRefused {
+                why: why.to_string(),
+            }),
+        }
     }
 }

@@ -117,7 +117,7 @@ use weft_fabric::{Snapshot, Tick};
 
 use crate::ask::Transactions;
 use crate::ask::batch::Batch;
-use crate::io::{Event, Input, Output, SweepReason};
+use crate::io::{Input, Output, SweepReason};
 use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
@@ -132,7 +132,6 @@ use register::Registrations;
 use schedule::Schedule;
 pub use settings::Settings;
 pub use status::{AttributeCount, Status, Totals};
-use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
 
@@ -224,35 +223,6 @@ impl Manager {
         manager
     }
 
-    fn load(&mut self, stored: &[u8]) {
-        match store::decode(stored, self.settings.subnet_prefix) {
-            Ok(Kept {
-                lids,
-                drains,
-                disabled,
-                notes,
-                quarantine,
-                by_hand,
-                successors,
-                isolation,
-            }) => {
-                self.planning.lids = lids;
-                self.planning.drains = drains;
-                self.commands.disabled = disabled;
-                self.commands.notes = notes;
-                self.restore_quarantine(quarantine, by_hand);
-                self.devices.replacements.successors = successors;
-                if self.settings.links.errors.is_some() {
-                    self.devices.isolation.restore(isolation);
-                }
-                self.out.persisted = stored.to_vec();
-            }
-            Err(why) => self.out.event(Event::StateRefused {
-                why: why.to_string(),
-            }),
-        }
-    }
-
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
         self.tell_election(now, election::Input::Begun);
@@ -276,6 +246,18 @@ impl Manager {
         self.pump(now);
         self.requests.transactions.settle();
         self.election.end_input(self.deadline());
+    }
+
+    /// Takes what a standby is told of its master. A master knows better.
+    pub fn tell(&mut self, now: Tick, told: Told) {
+        match told {
+            Told::MasterSuspected(master, why) => {
+                self.tell_election(now, election::Input::Suspected(master, &why));
+            }
+            told if !self.election.is_master() => self.keep_told(told),
+            _ => {}
+        }
+        self.handle(now, Input::Tick);
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.

@@ -150,7 +150,7 @@ impl Offer {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn who_does_not_take_that_registrations_are_void_is_let_go() {
         let offer = Offer::default();
         offer.void_registrations().await;

@@ -13,13 +13,11 @@
 //! | `io` | its inputs, view and actions |
 //! | `decide` | the decision at the end of a discovery |
 //! | `others` | the other managers |
-//! | `standby` | polling the master |
-//! | `check` | asking a master that may be gone |
+//! | `standby` | polling the master, and asking one that may be gone |
 //! | `handover` | handover to a better manager |
 //! | `asked` | requests of other managers |
 
 mod asked;
-mod check;
 mod decide;
 mod handover;
 mod io;
