@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 28] = [
+const FILES: [&str; 29] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -34,6 +34,7 @@ const FILES: [&str; 28] = [
     "v1/change",
     "v1/job",
     "v1/what_if",
+    "v1/peer",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weft_fabric::{Guid, PortNum};
 use weft_manager::link_errors::LinkExcess;
+use weft_manager::sm::Told;
 use weft_manager::sm::loop_test::LoopTestOrder;
 use weft_manager::sm::quarantine::QuarantineOrder;
 use weft_manager::sm::replacements::ReplacementOrder;
@@ -73,6 +74,8 @@ pub enum Call {
     Replace(ReplacementOrder),
     /// An HFI counts for itself again.
     EndReplacement(Guid),
+    /// A standby is told something of its master.
+    Tell(Told),
 }
 
 impl Call {
@@ -95,6 +98,7 @@ impl Call {
             Self::RestorePriority => "restore-priority",
             Self::Replace(_) => "replace",
             Self::EndReplacement(_) => "end-replacement",
+            Self::Tell(_) => "tell",
         }
     }
 }

@@ -147,6 +147,7 @@ fn repeat(manager: &mut Recorded, now: Tick, call: &Call) {
         Call::RestorePriority => drop(manager.restore_priority(now)),
         Call::Replace(order) => drop(manager.replace(now, order)),
         Call::EndReplacement(guid) => drop(manager.end_replacement(now, guid)),
+        Call::Tell(told) => manager.tell(now, told),
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_manager::sm::Told;
 use weft_manager::sm::loop_test::{LoopTestError, LoopTestOrder};
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
@@ -259,6 +260,16 @@ impl Recorded {
         let recorded = order.clone();
         let call = |_: &mut Keys| Call::Replace(recorded);
         self.call(now, call, |manager| manager.replace(now, order))
+    }
+
+    /// As [`Manager::tell`].
+    pub fn tell(&mut self, now: Tick, told: Told) {
+        let recorded = told.clone();
+        let make = |manager: &mut Manager| {
+            manager.tell(now, told);
+            Ok::<(), ()>(())
+        };
+        let _ = self.call(now, |_| Call::Tell(recorded), make);
     }
 
     /// As [`Manager::end_replacement`].

@@ -11,6 +11,7 @@ use crate::connect::{Effort, connect};
 use crate::download::download;
 use crate::error::CliError;
 use crate::output;
+use crate::peers;
 use crate::picture;
 use crate::sweep::{as_json, summary};
 use crate::time::{utc_json, utc_of};
@@ -60,6 +61,7 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         };
         text += &format!("This manager is {}: {master}\n", fabric.role);
     }
+    text += &peers::text(&fabric.peers);
     if let Some(lost) = fabric.attachment.filter(|now| !now.attached) {
         text += &format!(
             "NOT ATTACHED since {}: its HFI, driver or emulator is gone; this is what was seen last, at {}\n",
@@ -157,6 +159,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "role": fabric.role,
         "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),
+        "peers": fabric.peers.iter().map(peers::json).collect::<Vec<_>>(),
     })
 }
 

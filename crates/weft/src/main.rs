@@ -29,6 +29,7 @@ mod operation;
 mod output;
 mod pager;
 mod past;
+mod peers;
 mod picture;
 mod pm;
 mod port;

@@ -12,6 +12,7 @@ use tracing::{debug, info, warn};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, Snapshot, Tick, text};
 use weft_manager::link_errors::LinkExcess;
+use weft_manager::sm::Told;
 use weft_manager::{
     Command, CommandError, Event, Input, MulticastLid, MulticastStorm, Output, PortOrder, Reply,
     SweepPhase,
@@ -76,6 +77,8 @@ pub(crate) struct Engine {
     to_send: Vec<Packet>,
     dispatch: MadDispatch,
     queries: ToQueries,
+    /// The members of groups that were told last are another master's.
+    inherits: bool,
 }
 
 /// Channels to and from the queries thread.
@@ -99,6 +102,8 @@ pub(crate) struct ToQueries {
 pub(crate) struct Memberships {
     pub(crate) loss: u64,
     pub(crate) groups: Vec<MulticastLid>,
+    /// They are those that another manager, which is master, has promised.
+    pub(crate) inherited: bool,
 }
 
 /// The registrations at subnet administration are void.
@@ -134,6 +139,7 @@ impl Engine {
             to_send: Vec::new(),
             dispatch,
             queries,
+            inherits: false,
         }
     }
 
@@ -312,6 +318,10 @@ impl Engine {
     /// Executes a request, unless its requester has gone.
     fn request(&mut self, request: Request) {
         match request {
+            Request::Tell(told) => {
+                self.manager.tell(self.now(), told);
+                self.drain();
+            }
             Request::Sweep(told) => self.sweep(told),
             Request::Port { order, done } => self.port(order, done),
             Request::MayChange {
@@ -561,8 +571,18 @@ impl Engine {
         let loss = self.queries.lost.borrow().loss;
         let told = self.queries.multicast.borrow_and_update().clone();
         // Memberships from before a loss are void.
-        if let Some(Memberships { groups, .. }) = told.filter(|told| told.loss == loss) {
-            self.handle(Input::Multicast(groups));
+        let told = told.filter(|told| told.loss == loss);
+        let Some(Memberships {
+            groups, inherited, ..
+        }) = told
+        else {
+            return;
+        };
+        self.handle(Input::Multicast(groups));
+        if std::mem::replace(&mut self.inherits, inherited) || inherited {
+            self.manager
+                .tell(self.now(), Told::Registrations(inherited));
+            self.drain();
         }
     }
 

@@ -54,6 +54,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         history: None,
         remote_writes: RemoteWrites::default(),
         tls: None,
+        peering: crate::peer::Peering::default(),
     }));
     let dispatch = MadDispatch::new(Handle::current(), lines);
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);

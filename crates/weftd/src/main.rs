@@ -42,6 +42,7 @@ mod opafmcmd;
 mod operations;
 mod otlp;
 mod pause_reminder;
+mod peer;
 mod planner;
 mod pm_log;
 mod port_counters;

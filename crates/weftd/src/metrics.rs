@@ -26,6 +26,7 @@ use crate::exposition::Exposition;
 use crate::health::Health;
 use crate::history::History;
 use crate::otlp::Tracer;
+use crate::peer::Peering;
 use crate::port_counters::PortSeries;
 use crate::port_metrics::PortMetrics;
 use crate::remote_write::RemoteWrites;
@@ -135,6 +136,7 @@ pub(crate) struct Sources {
     pub(crate) history: Option<Arc<History>>,
     pub(crate) remote_writes: RemoteWrites,
     pub(crate) tls: Option<Tls>,
+    pub(crate) peering: Peering,
 }
 
 impl Collector for Sources {
@@ -155,7 +157,10 @@ impl Collector for Sources {
             "1 while LIDs, drains and disabled ports could not be written to the state directory",
             i64::from(self.saved.borrow().failure.is_some()),
         )?;
-        out.manager(&self.hub.status(), attachment.attached)?;
+        let status = self.hub.status();
+        out.manager(&status, attachment.attached)?;
+        let leads = status.role == SmState::MASTER;
+        self.peering.encode(&mut encoder, leads)?;
         self.health.encode(&mut encoder)?;
         self.tracer.encode(&mut encoder)?;
         self.remote_writes.encode(&mut encoder)?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time;
+use tracing::warn;
 use weft_config::link_rules::LinkRules;
 use weft_fabric::intended::Intended;
 use weft_fabric::{Snapshot, Tick};
@@ -81,6 +82,8 @@ pub(crate) struct Feeds {
     pub(crate) errors: mpsc::Sender<Vec<LinkExcess>>,
     /// Registrations that are void.
     pub(crate) lost: watch::Receiver<Lost>,
+    /// Registrations of the master, of a standby; none where they do not hold any more.
+    pub(crate) inherited: watch::Receiver<Option<Arc<[u8]>>>,
     /// Port counters; dropped if the receiver does not keep up.
     pub(crate) images: mpsc::Sender<Arc<Image>>,
     /// Memories of cables.
@@ -117,6 +120,7 @@ pub(crate) fn feeds(
         storms,
         errors,
         lost,
+        inherited: watch::channel(None).1,
         images,
         cables,
         kept_images,
@@ -150,6 +154,8 @@ pub(crate) struct Queries {
     /// Number of times that registrations were lost.
     loss: u64,
     keeping: Option<Keeping>,
+    /// The registrations are those of another manager, which is master.
+    inherited: bool,
 }
 
 /// Keeps registrations over a restart.
@@ -226,6 +232,7 @@ impl Queries {
             to_send: Vec::new(),
             loss: 0,
             keeping: writes.map(Keeping::new),
+            inherited: false,
         };
         queries.drain();
         queries
@@ -270,6 +277,7 @@ impl Queries {
                 },
                 Ok(()) = self.feeds.snapshot.changed() => self.published(),
                 Ok(()) = self.feeds.lost.changed() => self.registrations_lost(),
+                Ok(()) = self.feeds.inherited.changed() => self.inherit(),
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
                 Some(input) = told(&mut self.feeds.kept_images) => self.pm(input),
@@ -375,6 +383,47 @@ impl Queries {
         self.congestion(CongestionInput::Received(packet));
     }
 
+    /// A standby takes its master's registrations for its own, as after a restart.
+    fn inherit(&mut self) {
+        let told = self.feeds.inherited.borrow_and_update().clone();
+        if self.is_master {
+            return;
+        }
+        let settings = self.feeds.settings.borrow().sa.clone();
+        let restored = told.as_deref().map(|bytes| {
+            let sa = Sa::restored(settings, bytes, self.now());
+            sa.map(|sa| (sa, bytes.to_vec()))
+        });
+        match restored {
+            Some(Ok((sa, bytes))) => {
+                (self.sa, self.inherited) = (sa, true);
+                if let Some(keeping) = &mut self.keeping {
+                    keeping.save = Some(bytes);
+                }
+            }
+            Some(Err(error)) => {
+                warn!(event = "registrations_refused", %error, "the master's registrations cannot be used; \
+                     after a takeover hosts will be asked to register again");
+                self.disinherit();
+            }
+            None => self.disinherit(),
+        }
+    }
+
+    /// The master's registrations do not hold any more.
+    fn disinherit(&mut self) {
+        self.inherited = false;
+        if let Some(keeping) = &mut self.keeping {
+            (keeping.stale, keeping.save) = (true, None);
+        }
+        self.feeds.multicast.send_if_modified(|told| {
+            let was = told
+                .as_mut()
+                .map(|told| std::mem::replace(&mut told.inherited, false));
+            was == Some(true)
+        });
+    }
+
     fn registrations_lost(&mut self) {
         let Lost { loss, asked } = *self.feeds.lost.borrow_and_update();
         self.loss = loss;
@@ -388,6 +437,7 @@ impl Queries {
         }
         let snapshot = self.feeds.snapshot.borrow_and_update().clone();
         self.is_master = snapshot.is_some();
+        self.inherited &= !self.is_master;
         match snapshot {
             Some(snapshot) => {
                 self.sa(SaInput::Published(Arc::clone(&snapshot)));
@@ -472,9 +522,11 @@ impl Queries {
                 SaOutput::Send(packet) => self.to_send.push(packet),
                 SaOutput::Multicast(groups) => {
                     let loss = self.loss;
-                    self.feeds
-                        .multicast
-                        .send_replace(Some(Memberships { loss, groups }));
+                    self.feeds.multicast.send_replace(Some(Memberships {
+                        loss,
+                        groups,
+                        inherited: self.inherited,
+                    }));
                 }
                 SaOutput::Groups(groups) => self.feeds.hub.set_multicast_groups(groups),
                 SaOutput::Storm(storm) => drop(self.feeds.storms.try_send(storm)),

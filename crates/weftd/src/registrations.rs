@@ -9,8 +9,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time;
 use tracing::{error, info, warn};
+use weft_fabric::Tick;
 use weft_manager::{Sa, SaSettings};
 
+use crate::peer::{Offer, PartKind};
 use crate::store::{read, replace};
 
 /// Size limit of the file on reading, bytes: above the maximum number of registrations of each kind.
@@ -41,7 +43,7 @@ pub(crate) fn restored(settings: SaSettings, file: Option<&Path>) -> Sa {
     let Some(stored) = file.and_then(stored) else {
         return Sa::new(settings);
     };
-    match Sa::restored(settings.clone(), &stored) {
+    match Sa::restored(settings.clone(), &stored, Tick(0)) {
         Ok(sa) => sa,
         Err(error) => {
             warn!(event = "registrations_refused", %error, "the stored registrations cannot be used; hosts will be asked to register again");
@@ -68,9 +70,20 @@ fn stored(file: &Path) -> Option<Vec<u8>> {
     }
 }
 
+/// The content of the file; none where it cannot be read, which [`restored`] tells.
+pub(crate) fn bytes(file: &Path) -> Option<Vec<u8>> {
+    read(file, MAX_LEN).ok().flatten()
+}
+
 /// Executes writes one after the other until all senders have gone. Retries a failed save
 /// after `retry`, until another write replaces it.
-pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry: Duration) {
+/// What followers have is as what is stored.
+pub(crate) async fn keep(
+    file: PathBuf,
+    mut writes: mpsc::Receiver<Write>,
+    retry: Duration,
+    offer: Arc<Offer>,
+) {
     let file = Arc::new(file);
     let mut failed: Option<Vec<u8>> = None;
     loop {
@@ -86,11 +99,15 @@ pub(crate) async fn keep(file: PathBuf, mut writes: mpsc::Receiver<Write>, retry
                 if let Ok(Err(error)) = removed {
                     error!(event = "registrations_unsaved", %error, "cannot remove the stored registrations, which do not hold any more");
                 }
+                offer.void_registrations().await;
                 // The requester may have gone.
                 let _ = done.send(());
                 None
             }
-            Some(Write::Save(bytes)) => save(&file, bytes).await,
+            Some(Write::Save(bytes)) => {
+                offer.put(PartKind::Registrations, Some(bytes.as_slice().into()));
+                save(&file, bytes).await
+            }
         };
     }
 }
@@ -126,7 +143,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("registrations.0");
         let (writes, receiver) = writes();
-        let task = tokio::spawn(keep(file.clone(), receiver, RETRY));
+        let task = tokio::spawn(keep(file.clone(), receiver, RETRY, Arc::default()));
         for number in 0..3_u8 {
             writes.send(Write::Save(vec![number])).await.unwrap();
             let (done, told) = oneshot::channel();
@@ -147,7 +164,7 @@ mod tests {
         let file = state.join("registrations.0");
         let (writes, receiver) = writes();
         let retry = Duration::from_millis(20);
-        let task = tokio::spawn(keep(file.clone(), receiver, retry));
+        let task = tokio::spawn(keep(file.clone(), receiver, retry, Arc::default()));
         writes.send(Write::Save(vec![1])).await.unwrap();
         time::sleep(3 * retry).await;
         std::fs::create_dir(&state).unwrap();

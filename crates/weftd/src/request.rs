@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use weft_fabric::{Guid, PortNum};
-use weft_manager::sm::Settings;
 use weft_manager::sm::drains::Drains;
 use weft_manager::sm::evidence::Evidence;
 use weft_manager::sm::loop_test::{LoopTestError, LoopTestOrder, LoopTestStatus};
@@ -14,6 +13,7 @@ use weft_manager::sm::replacements::{
     Offer, Replaced, Replacement, ReplacementError, ReplacementOrder,
 };
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
+use weft_manager::sm::{Settings, Told};
 use weft_manager::{BarredPort, CommandError, DisabledPort, PortAction, PortOrder};
 
 use crate::attachment::Detached;
@@ -24,6 +24,8 @@ pub(crate) const REQUESTS_MAX: usize = 64;
 
 /// A request to the manager. One whose requester has gone is not started.
 pub(crate) enum Request {
+    /// A standby is told something of its master.
+    Tell(Told),
     /// Sweep; the answer is the number of the sweep that will have seen everything from now on.
     Sweep(oneshot::Sender<Result<u64, Detached>>),
     /// Change a port.

@@ -35,6 +35,7 @@ use crate::opafmcmd;
 use crate::operations;
 use crate::otlp::{Exporter, Sweeps, Tracer};
 use crate::pause_reminder;
+use crate::peer;
 use crate::planner::planner;
 use crate::port_counters::{self, PortCounters, PortSeries};
 use crate::port_metrics::{self, PortMetrics};
@@ -103,6 +104,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         tls,
         access,
         metrics_door,
+        peer,
         listeners,
         source,
         emulator_socket,
@@ -128,7 +130,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let (cables, memories) = watch::channel(Arc::default());
     let kept = image_place.map(|place| KeptImages::start(&mut parts, place, &stopping));
     let (clears, to_clear) = clears();
-    let (feeds, to_queries, lines) = query_thread::feeds(
+    let (mut feeds, to_queries, lines) = query_thread::feeds(
         hub.clone(),
         query_settings.subscribe(),
         images,
@@ -147,7 +149,20 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         keep: remember,
     });
 
-    let keeping = keep_registrations(&mut parts, store.as_ref());
+    let pairing = peer::Pairing::new(
+        stored.as_deref(),
+        store.as_ref().map(store::Store::registrations),
+    );
+    let offer = pairing.offer.clone();
+    parts.until_stop(
+        "state for standbys",
+        &stopping,
+        peer::offer_state(offer.clone(), persist.subscribe()),
+    );
+    feeds.inherited = pairing.registrations.subscribe();
+    let counters_of_peer = pairing.counters.subscribe();
+    let peering = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let keeping = keep_registrations(&mut parts, store.as_ref(), offer.clone());
     let audit_dir = store.as_ref().map(store::Store::audit);
     let note = store.as_ref().map(store::Store::note);
     let totals = store.as_ref().map(store::Store::counters);
@@ -170,6 +185,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         history: history.clone(),
         remote_writes,
         tls: tls.clone(),
+        peering: peering.clone(),
     }));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -206,6 +222,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         audit: audit.clone(),
         access: access.clone(),
         black_box: recording.black_box,
+        peering,
+        heartbeat: args.peer.heartbeat(),
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -229,7 +247,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     parts.task("counters", async move {
         // Ends with the queries thread, after the last totals.
-        port_counters::keep(port_metrics, port_counters, totals, swept).await;
+        let others = port_counters::Others {
+            offer,
+            inherited: counters_of_peer,
+        };
+        port_counters::keep(port_metrics, port_counters, totals, swept, others).await;
         Ok(())
     });
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));
@@ -367,10 +389,11 @@ fn keep_state(
 fn keep_registrations(
     parts: &mut Supervisor,
     store: Option<&store::Store>,
+    offer: Arc<peer::Offer>,
 ) -> Option<(PathBuf, registrations::Writes)> {
     let file = store?.registrations();
     let (writes, received) = registrations::writes();
-    let keeping = registrations::keep(file.clone(), received, registrations::RETRY);
+    let keeping = registrations::keep(file.clone(), received, registrations::RETRY, offer);
     parts.task("registrations", async move {
         // Ends with the thread that answers queries, after its last write.
         keeping.await;

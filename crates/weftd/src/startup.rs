@@ -19,6 +19,7 @@ use crate::link_rules::log_rules;
 use crate::listen::{Address, Listener};
 use crate::logging::Log;
 use crate::metrics_server;
+use crate::peer::Peer;
 use crate::store::Store;
 use crate::tls::Tls;
 
@@ -47,6 +48,8 @@ pub(crate) struct Opened {
     pub(crate) access: Access,
     /// Whom the metrics are for.
     pub(crate) metrics_door: metrics_server::Door,
+    /// The other daemon of a pair.
+    pub(crate) peer: Option<Peer>,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
     /// Where an emulated fabric takes changes.
@@ -88,6 +91,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let addresses = args.listen();
     let tls = Tls::new(&args.tls, addresses.iter().filter_map(Address::tcp))?;
     let metrics_door = args.metrics.door(tls.as_ref())?;
+    let peer = args.peer.peer(args.tls.own())?;
     config::log_warnings(&loaded.findings);
     let usable = loaded.usable?;
     let file = config.file().map(|file| file.display().to_string());
@@ -138,6 +142,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         tls,
         access,
         metrics_door,
+        peer,
         listeners,
         source,
         emulator_socket,

@@ -29,6 +29,7 @@ use crate::v1::incident_service_client::IncidentServiceClient;
 use crate::v1::job_service_client::JobServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
 use crate::v1::operation_service_client::OperationServiceClient;
+use crate::v1::peer_service_client::PeerServiceClient;
 use crate::v1::perf_group_service_client::PerfGroupServiceClient;
 use crate::v1::perf_service_client::PerfServiceClient;
 use crate::v1::picture_service_client::PictureServiceClient;
@@ -296,6 +297,11 @@ impl Client {
     /// The service for virtual fabrics.
     pub fn virtual_fabrics(&self) -> VirtualFabricServiceClient<Calls> {
         VirtualFabricServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service by which managers hand on their state.
+    pub fn peers(&self) -> PeerServiceClient<Calls> {
+        PeerServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for link loads.

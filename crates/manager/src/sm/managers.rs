@@ -64,7 +64,7 @@ impl Manager {
                 takes_over,
             } => {
                 if takes_over {
-                    self.registrations.registering.take_over();
+                    self.inherit();
                 }
                 if let Some(why) = news {
                     self.out.event(Event::Role { role, master, why });
@@ -77,6 +77,7 @@ impl Manager {
                 .request(now, SweepReason::Election, &self.settings.sweeps),
             Act::DropWork => self.requests.schedule.clear(&mut self.devices),
             Act::Publish => self.publish(),
+            Act::DoubtRegistrations => self.inheritance.doubt_registrations(),
             Act::Unfinished(what) => self.sweep.unfinished(what),
             Act::Fault { node, what } => self.out.fault(Some(node), what),
             Act::Answer { .. } => {} // see `sm_info_asked`
@@ -100,6 +101,8 @@ impl Manager {
         // The LIDs that another master has given count.
         if role == SmState::STANDBY {
             self.planning.lids = LidMap::default();
+            // What the master has promised is told anew.
+            self.inheritance.doubt_registrations();
         }
     }
 
@@ -213,7 +216,10 @@ impl Manager {
 
     /// The manager on a node did not answer.
     pub(super) fn sm_not_found(&mut self, now: Tick, node: u32) {
-        self.tell_election(now, Input::NotFound);
+        let device = &self.devices[node];
+        let known = device.observed.node.as_ref();
+        let port = known.map_or(Guid(0), |node| node.info.port_guid);
+        self.tell_election(now, Input::NotFound(port));
         self.devices[node].work.enter(Stage::Idle);
     }
 

@@ -39,6 +39,7 @@
 //! | `activate` | activating ports |
 //! | `register` | asking hosts to register again |
 //! | `election`, `managers` | the election of the master |
+//! | `inherit` | what a standby knows of its master's state |
 //! | `traps`, `commands`, `port_change`, `orders` | external requests |
 //! | `port_registers` | what such a change reads and writes |
 //! | `cut_off` | what a change of ports would cut off |
@@ -62,6 +63,7 @@ mod election;
 pub mod evidence;
 mod flapping;
 mod handover;
+mod inherit;
 pub mod isolation;
 mod learn;
 mod leftovers;
@@ -115,10 +117,12 @@ use weft_fabric::{Snapshot, Tick};
 
 use crate::ask::Transactions;
 use crate::ask::batch::Batch;
-use crate::io::{Event, Input, Output, SweepReason};
+use crate::io::{Input, Output, SweepReason};
 use commands::Commands;
 use devices::Devices;
 use election::{Election, Question};
+use inherit::Inheritance;
+pub use inherit::Told;
 use looks::Looks;
 use loop_test::LoopTest;
 use outbox::Outbox;
@@ -128,7 +132,6 @@ use register::Registrations;
 use schedule::Schedule;
 pub use settings::Settings;
 pub use status::{AttributeCount, Status, Totals};
-use store::Kept;
 pub use store::written_by_newer;
 use sweep::Sweep;
 
@@ -171,6 +174,8 @@ pub struct Manager {
     election: Election,
     /// Registrations of clients at subnet administration.
     registrations: Registrations,
+    /// The master's state, of a standby.
+    inheritance: Inheritance,
 }
 
 /// Requests to devices, and the order of nodes.
@@ -210,40 +215,12 @@ impl Manager {
             commands: Commands::default(),
             election: Election::default(),
             registrations: Registrations::default(),
+            inheritance: Inheritance::default(),
         };
         if let Some(stored) = stored {
             manager.load(stored);
         }
         manager
-    }
-
-    fn load(&mut self, stored: &[u8]) {
-        match store::decode(stored, self.settings.subnet_prefix) {
-            Ok(Kept {
-                lids,
-                drains,
-                disabled,
-                notes,
-                quarantine,
-                by_hand,
-                successors,
-                isolation,
-            }) => {
-                self.planning.lids = lids;
-                self.planning.drains = drains;
-                self.commands.disabled = disabled;
-                self.commands.notes = notes;
-                self.restore_quarantine(quarantine, by_hand);
-                self.devices.replacements.successors = successors;
-                if self.settings.links.errors.is_some() {
-                    self.devices.isolation.restore(isolation);
-                }
-                self.out.persisted = stored.to_vec();
-            }
-            Err(why) => self.out.event(Event::StateRefused {
-                why: why.to_string(),
-            }),
-        }
     }
 
     /// Takes an input. `now` never goes back.
@@ -269,6 +246,18 @@ impl Manager {
         self.pump(now);
         self.requests.transactions.settle();
         self.election.end_input(self.deadline());
+    }
+
+    /// Takes what a standby is told of its master. A master knows better.
+    pub fn tell(&mut self, now: Tick, told: Told) {
+        match told {
+            Told::MasterSuspected(master, why) => {
+                self.tell_election(now, election::Input::Suspected(master, &why));
+            }
+            told if !self.election.is_master() => self.keep_told(told),
+            _ => {}
+        }
+        self.handle(now, Input::Tick);
     }
 
     /// The next thing that the manager wants done, none when there is nothing more.

@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
-use weft_fabric::Tick;
+use weft_fabric::{Lid, Tick};
 use weft_wire::Layout;
 use weft_wire::enums::{PortState, SmState};
 use weft_wire::sm::{AttributeId, PortInfo, PortModifier};
 use weft_wire::smp::SmpView;
 
+use super::election::Input::Replaced;
 use super::{Manager, Tag};
 use crate::io::SweepReason;
 
@@ -67,6 +68,12 @@ impl Manager {
         let Ok(info) = PortInfo::decode(view.payload) else {
             return;
         };
+        let own = self.planning.plan.sm_lid();
+        let foreign = ![Lid(0), own].contains(&info.master_sm_lid) && own != Lid(0);
+        if view.status() == 0 && foreign && self.election.is_master() {
+            self.tell_election(now, Replaced);
+            return;
+        }
         let known = self.devices.own_port().map(|known| known.port_state);
         let has_changed = known.is_some_and(|known| known != info.port_state);
         if view.status() == 0 && has_changed && info.port_state < PortState::ARMED {

@@ -13,7 +13,6 @@ use weft_fabric::{PortNum, PortRef, Tick};
 
 use super::Manager;
 use super::barred_links::Barred;
-use super::flapping::Sentence;
 use super::port_change::End;
 use crate::io::{BarredPort, CommandError, Event, Input, LinkEnd, SweepReason, UnusedReason};
 
@@ -226,18 +225,6 @@ impl Manager {
         match is_new && self.devices.by_hand.0.len() >= PORTS_MAX {
             true => Err(QuarantineError::Many),
             false => Ok(()),
-        }
-    }
-
-    /// Quarantines of an earlier run go on, with the time that they have left.
-    pub(super) fn restore_quarantine(
-        &mut self,
-        sentences: BTreeMap<End, Sentence>,
-        by_hand: ByHand,
-    ) {
-        self.devices.by_hand = by_hand;
-        if self.settings.links.flapping.is_some() {
-            self.devices.flapping.restore(sentences);
         }
     }
 

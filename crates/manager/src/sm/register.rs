@@ -41,14 +41,16 @@ pub(super) struct Registering {
     pending: BTreeSet<Guid>,
     /// This manager has become master and has not looked yet whom it knows.
     takes_over: bool,
+    /// It has the registrations of the master before.
+    inherited: bool,
     /// The sweep in which ports were last asked.
     asked_in: u64,
 }
 
 impl Registering {
-    /// This manager has become master.
-    pub(super) fn take_over(&mut self) {
-        self.takes_over = true;
+    /// This manager has become master, with the registrations of the one before if it has `inherited` them.
+    pub(super) fn take_over(&mut self, inherited: bool) {
+        (self.takes_over, self.inherited) = (true, inherited);
     }
 
     /// A node has lost its registrations, or may have.
@@ -107,6 +109,11 @@ impl Manager {
     pub(super) fn find_unregistered(&mut self) {
         let own = self.planning.plan.sm_lid();
         let takes_over = std::mem::take(&mut self.registrations.registering.takes_over);
+        let inherited = std::mem::take(&mut self.registrations.registering.inherited);
+        if takes_over && inherited && self.registrations.members.is_some() {
+            // Nodes that are new to this manager have registered with the one before.
+            return;
+        }
         if takes_over && !self.registrations.are_of(&self.devices, own) {
             self.lose_registrations();
             return;

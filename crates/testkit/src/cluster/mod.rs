@@ -12,7 +12,7 @@ use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
 use weft_manager::Manager;
 use weft_manager::io::{Command, CommandError, Event, Input, Reply};
-use weft_manager::sm::Settings;
+use weft_manager::sm::{Settings, Told};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -289,6 +289,18 @@ impl Cluster {
             other => other,
         };
         self.tick(member);
+    }
+
+    /// What a manager would find after a restart; none before it has written anything.
+    pub fn stored(&self, member: usize) -> Option<&[u8]> {
+        self.members[member].stored.manager.as_deref()
+    }
+
+    /// Tells a manager that runs something of its master, by another way than the fabric.
+    pub fn tell(&mut self, member: usize, told: Told) {
+        if let Life::Running(process) = &mut self.members[member].life {
+            process.manager.tell(self.now, told);
+        }
     }
 
     fn set_is_sm(&mut self, member: usize, is_sm: bool) -> Result<(), WorldError> {

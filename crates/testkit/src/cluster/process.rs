@@ -177,7 +177,8 @@ impl Services {
     fn start(now: Tick, settings: &ServiceSettings, stored: &Stored) -> Self {
         let new = || Sa::new(settings.sa.clone());
         let restored = stored.registrations.as_deref();
-        let restored = restored.and_then(|bytes| Sa::restored(settings.sa.clone(), bytes).ok());
+        let restored =
+            restored.and_then(|bytes| Sa::restored(settings.sa.clone(), bytes, now).ok());
         let mut pm = Pm::new(settings.pm.clone());
         let unix_s = UNIX_START + now.0 / 1_000_000_000;
         pm.handle(now, PmInput::WallClock { unix_s });

@@ -14,6 +14,7 @@ mod leftovers;
 mod objections;
 mod opareport;
 mod oracles;
+mod pair;
 mod partitions;
 mod recordings;
 mod reports;

@@ -67,6 +67,8 @@ const METHODS: &[(&str, Role)] = &[
     ("weft.v1.OperationService/GetOperation", View),
     ("weft.v1.OperationService/ListOperations", View),
     ("weft.v1.OperationService/WaitOperation", View),
+    // A standby gets all that outlasts a restart, and what it acknowledges counts as kept.
+    ("weft.v1.PeerService/WatchState", Administer),
     ("weft.v1.PerfGroupService/GetPerfConfig", View),
     ("weft.v1.PerfGroupService/ListGroupPorts", View),
     ("weft.v1.PerfGroupService/ListPerfGroups", View),

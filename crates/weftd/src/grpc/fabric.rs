@@ -8,6 +8,7 @@ use tonic::{Request, Response, Status, Streaming};
 use weft_api::time::{known, known_s};
 use weft_api::v1::fabric_service_server::FabricService;
 use weft_api::v1::{self, SnapshotExtra};
+use weft_fabric::enums::SmState;
 use weft_fabric::export::{self, SnapshotOptions};
 use weft_fabric::picture::{Marks, Picture};
 use weft_fabric::tree::Tree;
@@ -70,6 +71,7 @@ impl FabricService for Services {
         fabric.seen_time = known(self.hub.seen_unix_ns());
         fabric.pause = status.pause.map(Into::into);
         fabric.config_file = self.control.file().to_owned();
+        fabric.peers = self.peering.list(status.role == SmState::MASTER);
         Ok(Response::new(fabric))
     }
 

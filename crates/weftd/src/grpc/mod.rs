@@ -24,6 +24,7 @@ mod manager;
 mod operation;
 mod page;
 mod past;
+mod peer;
 mod perf;
 mod perf_group;
 mod picture;
@@ -43,6 +44,7 @@ mod watch;
 mod what_if;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::middleware::{from_fn_with_state, map_response};
 use tokio::sync::{mpsc, watch as observed};
@@ -66,6 +68,7 @@ use weft_api::v1::incident_service_server::IncidentServiceServer;
 use weft_api::v1::job_service_server::JobServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
+use weft_api::v1::peer_service_server::PeerServiceServer;
 use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
 use weft_api::v1::perf_service_server::PerfServiceServer;
 use weft_api::v1::picture_service_server::PictureServiceServer;
@@ -96,6 +99,7 @@ use crate::heartbeat::Hearts;
 use crate::history::History;
 use crate::listen::Listener;
 use crate::otlp::{RequestSpans, Tracer};
+use crate::peer::Peering;
 use crate::port_counters::PortCounters;
 use crate::port_metrics::PortMetrics;
 use crate::query_thread::QuerySettings;
@@ -151,6 +155,10 @@ pub(crate) struct Services {
     pub(crate) access: Access,
     /// The recording of the manager's inputs.
     pub(crate) black_box: BlackBox,
+    /// Other managers that this one follows, or that follow it.
+    pub(crate) peering: Peering,
+    /// From one sign of life for them to the next.
+    pub(crate) heartbeat: Duration,
 }
 
 impl Services {
@@ -258,6 +266,7 @@ fn router(
         .add_service(SweepServiceServer::new(services.clone()))
         .add_service(ManagerServiceServer::new(services.clone()))
         .add_service(config)
+        .add_service(PeerServiceServer::new(services.clone()))
         .add_service(PerfServiceServer::new(services.clone()))
         .add_service(PerfGroupServiceServer::new(services.clone()))
         .add_service(PictureServiceServer::new(services.clone()))

@@ -13,14 +13,27 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio::task;
+use tracing::warn;
 use weft_manager::pm::Image;
 use weft_manager::port_totals::PortTotals;
 
+use crate::peer::{Offer, PartKind};
 use crate::port_metrics::PortMetrics;
 pub(crate) use series::PortSeries;
 
 /// From one write of the totals to the next.
 const SAVE: Duration = Duration::from_secs(60);
+
+/// From one time at which followers get the totals to the next.
+const HAND_ON: Duration = Duration::from_secs(10);
+
+/// Other daemons of the fabric.
+pub(crate) struct Others {
+    /// What they get.
+    pub(crate) offer: Arc<Offer>,
+    /// The master's totals, of a standby.
+    pub(crate) inherited: watch::Receiver<Option<Arc<[u8]>>>,
+}
 
 /// The last totals.
 #[derive(Debug)]
@@ -50,6 +63,28 @@ impl PortCounters {
     }
 }
 
+/// A standby takes its master's totals for its own.
+fn inherit(counters: &PortCounters, told: Option<&[u8]>) {
+    match told.map(PortTotals::decode) {
+        Some(Ok(totals)) => {
+            counters.0.send_replace(Arc::new(totals));
+        }
+        Some(Err(error)) => {
+            warn!(event = "counters_refused", %error, "the master's totals cannot be used; this standby goes on from its own");
+        }
+        None => {}
+    }
+}
+
+/// Hands the totals on to followers.
+async fn hand_on(offer: &Offer, totals: Arc<PortTotals>) {
+    let encoded = task::spawn_blocking(move || totals.encode()).await;
+    // A panic ends the daemon.
+    if let Ok(Some(bytes)) = encoded {
+        offer.put(PartKind::Counters, Some(bytes.into()));
+    }
+}
+
 /// Follows images as they arrive, apart from the queries thread: with many ports that takes milliseconds. Ends when no
 /// more can come, after the last totals are written to `file`.
 pub(crate) async fn keep(
@@ -57,13 +92,28 @@ pub(crate) async fn keep(
     counters: Arc<PortCounters>,
     file: Option<PathBuf>,
     mut images: mpsc::Receiver<Arc<Image>>,
+    others: Others,
 ) {
+    let Others {
+        offer,
+        mut inherited,
+    } = others;
     let mut file = file.map(file::Kept::new);
     if let Some(totals) = file.as_ref().and_then(file::Kept::load) {
         counters.0.send_replace(Arc::new(totals));
     }
     let mut saved = Instant::now();
-    while let Some(image) = images.recv().await {
+    let mut handed_on = None;
+    loop {
+        let image = tokio::select! {
+            image = images.recv() => image,
+            Ok(()) = inherited.changed() => {
+                let told = inherited.borrow_and_update().clone();
+                inherit(&counters, told.as_deref());
+                continue;
+            }
+        };
+        let Some(image) = image else { break };
         let (metrics, follower) = (Arc::clone(&metrics), Arc::clone(&counters));
         // It ends early only with the daemon.
         let _ended = task::spawn_blocking(move || {
@@ -71,6 +121,11 @@ pub(crate) async fn keep(
             metrics.add(image);
         })
         .await;
+        let due = handed_on.is_none_or(|at: Instant| at.elapsed() >= HAND_ON);
+        if due && offer.is_followed() {
+            hand_on(&offer, counters.latest()).await;
+            handed_on = Some(Instant::now());
+        }
         if let Some(file) = file.as_mut().filter(|_| saved.elapsed() >= SAVE) {
             file.save(counters.latest()).await;
             saved = Instant::now();

@@ -21,6 +21,11 @@ pub(crate) struct TlsArgs {
 }
 
 impl TlsArgs {
+    /// Files of this daemon's certificate, its key, and the CA of clients.
+    pub(crate) fn own(&self) -> [Option<&PathBuf>; 3] {
+        [&self.tls_cert, &self.tls_key, &self.tls_client_ca].map(Option::as_ref)
+    }
+
     /// Whether they let in nobody without a certificate.
     pub(super) fn are_complete(&self) -> bool {
         self.tls_cert.is_some() && self.tls_client_ca.is_some()

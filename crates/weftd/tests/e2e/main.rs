@@ -37,6 +37,7 @@ mod operations;
 mod otlp;
 mod outputs;
 mod pager;
+mod pair;
 mod perf_groups;
 mod pictures;
 mod plans;

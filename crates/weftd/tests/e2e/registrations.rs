@@ -26,13 +26,13 @@ const OWN: Gid = Gid {
     interface: Guid(0x99),
 };
 /// A fabric with hosts that join, whatever becomes of its manager.
-struct Site {
-    fabric: Fabric,
-    hosts: Vec<Guid>,
+pub(crate) struct Site {
+    pub(crate) fabric: Fabric,
+    pub(crate) hosts: Vec<Guid>,
 }
 
 impl Site {
-    fn new(spec: &str) -> Self {
+    pub(crate) fn new(spec: &str) -> Self {
         let fabric = Fabric::start(spec);
         let hosts = fabric.topology().hfis().map(|(_, node)| node.guid());
         Self {
@@ -43,8 +43,13 @@ impl Site {
 
     /// A daemon on one of the hosts.
     fn daemon(&self, dir: TempDir, host: usize) -> Daemon {
+        self.start(dir, host).up()
+    }
+
+    /// A daemon to start on one of the hosts.
+    pub(crate) fn start(&self, dir: TempDir, host: usize) -> Start {
         let (address, host) = (self.fabric.address().to_string(), self.hosts[host]);
-        Start::on(dir, &["--connect", &address, "--host", &host.to_string()]).up()
+        Start::on(dir, &["--connect", &address, "--host", &host.to_string()])
     }
 
     /// Number of Sets to multicast tables so far.
@@ -56,7 +61,7 @@ impl Site {
     }
 
     /// The writes, once there are none for a second.
-    fn settled(&self) -> u64 {
+    pub(crate) fn settled(&self) -> u64 {
         let mut before = self.writes();
         wait_for(|| {
             std::thread::sleep(Duration::from_secs(1));
@@ -66,7 +71,7 @@ impl Site {
     }
 
     /// Number of requests to register again, by host.
-    fn asked(&self) -> Vec<u32> {
+    pub(crate) fn asked(&self) -> Vec<u32> {
         let hosts = self.hosts.clone();
         self.fabric.inspect(move |emulator| {
             let network = emulator.network();
@@ -81,7 +86,7 @@ impl Site {
     }
 
     /// Sends a membership request for the broadcast group.
-    fn ask(&self, host: usize, method: u8) -> u16 {
+    pub(crate) fn ask(&self, host: usize, method: u8) -> u16 {
         self.ask_of(BROADCAST, host, (method, JOIN))
     }
 
@@ -90,7 +95,7 @@ impl Site {
         membership::ask(&self.fabric, self.hosts[host], mgid, change).expect("no answer")
     }
 
-    fn join(&self, hosts: &[usize]) {
+    pub(crate) fn join(&self, hosts: &[usize]) {
         for host in hosts {
             assert_eq!(self.ask(*host, method::SET), 0, "host {host} joins");
         }
@@ -103,7 +108,7 @@ fn directory() -> TempDir {
     dir
 }
 
-fn stored(dir: &Path) -> std::path::PathBuf {
+pub(crate) fn stored(dir: &Path) -> std::path::PathBuf {
     dir.join("state/registrations.0")
 }
 

@@ -42,13 +42,14 @@ impl Keeping {
 }
 
 impl Sa {
-    /// An administration that resumes with stored registrations. It reports its members
+    /// An administration that resumes `now` with stored registrations. It reports its members
     /// to the subnet manager at once; those missing in the first snapshot are removed.
     ///
     /// # Errors
     /// [`KeptError`] when they cannot be used.
-    pub fn restored(settings: SaSettings, stored: &[u8]) -> Result<Self, KeptError> {
+    pub fn restored(settings: SaSettings, stored: &[u8], now: Tick) -> Result<Self, KeptError> {
         let mut sa = Self::new(settings);
+        sa.now = now;
         let kept = format::decode(stored, sa.settings.subnet_prefix, sa.now)?;
         sa.groups
             .restore(kept.groups, kept.named, &sa.settings.multicast);

@@ -37,6 +37,8 @@ pub(in crate::sm) struct View {
 pub(in crate::sm) enum Question {
     /// A standby's poll of the master.
     Poll,
+    /// A poll of a master that may be gone.
+    Check,
     /// The request to another manager to take over.
     Handover,
     /// A notification of another manager; its answer changes nothing.
@@ -54,8 +56,12 @@ pub(in crate::sm) enum Input<'a> {
     Asked(&'a SmpView<'a>),
     /// Discovery has found a manager.
     Found(Peer),
-    /// A discovered manager does not answer: it counts as absent.
-    NotFound,
+    /// The manager that was discovered on this port does not answer: it counts as absent.
+    NotFound(Guid),
+    /// The master on this port may be gone, for this reason.
+    Suspected(Guid, &'a str),
+    /// The manager's own port names another master.
+    Replaced,
     /// A manager has reported its SMInfo, or its agent that none runs there.
     Answered(Question, Option<SmInfo>),
     NotAnswered(Question),
@@ -90,6 +96,8 @@ pub(in crate::sm) enum Act {
     DropWork,
     /// Publish the master to readers.
     Publish,
+    /// Registrations of the master that a standby was told may be old.
+    DoubtRegistrations,
     /// The sweep's report is to say this.
     Unfinished(String),
     /// A node breaks the rules.

@@ -13,7 +13,7 @@
 //! | `io` | its inputs, view and actions |
 //! | `decide` | the decision at the end of a discovery |
 //! | `others` | the other managers |
-//! | `standby` | polling the master |
+//! | `standby` | polling the master, and asking one that may be gone |
 //! | `handover` | handover to a better manager |
 //! | `asked` | requests of other managers |
 
@@ -133,7 +133,9 @@ impl Election {
     /// When something is to be done at the latest.
     pub(super) fn deadline(&self) -> Option<Tick> {
         let handover = self.handovers.under_way.map(|handover| handover.until);
-        self.watch.poll_at.into_iter().chain(handover).min()
+        let check = self.watch.check.as_ref().map(|check| check.next);
+        let polls = self.watch.poll_at.into_iter().chain(check);
+        polls.chain(handover).min()
     }
 
     /// The other managers, in order of their port GUIDs.
@@ -152,11 +154,14 @@ impl Election {
             Input::Begun => self.begin_input(now, view),
             Input::Tick => {
                 self.poll_master(now, view);
+                self.go_on_checking(now, view);
                 self.end_stale_handover(now);
             }
             Input::Asked(asked) => self.asked(now, view, asked),
             Input::Found(peer) => self.found(view, peer),
-            Input::NotFound => self.watch.silent_in = view.sweep,
+            Input::NotFound(port) => self.not_found(view, port),
+            Input::Suspected(master, why) => self.suspected(now, view, master, why),
+            Input::Replaced => self.replaced(),
             Input::Answered(question, info) => self.answered(now, view, question, info),
             Input::NotAnswered(question) => self.not_answered(now, view, question),
         }
@@ -166,6 +171,7 @@ impl Election {
     fn answered(&mut self, now: Tick, view: &View, question: Question, info: Option<SmInfo>) {
         match (question, info) {
             (Question::Poll, info) => self.poll_answered(now, view, info),
+            (Question::Check, info) => self.check_answered(now, view, info),
             // The other manager is master once it says so itself.
             (Question::Handover, None) => self.end_handover(now),
             _ => {}
@@ -176,7 +182,8 @@ impl Election {
         match question {
             Question::Poll => self.poll_not_answered(now, view),
             Question::Handover => self.end_handover(now),
-            Question::Notice => {}
+            // The time for its answer is short, and runs by itself.
+            Question::Check | Question::Notice => {}
         }
     }
 

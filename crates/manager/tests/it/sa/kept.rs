@@ -79,7 +79,7 @@ fn members(outputs: &[SaOutput]) -> Option<Vec<MulticastLid>> {
 
 /// A new administration on what an earlier one has written.
 fn restarted(stored: &[u8], snapshot: &Arc<Snapshot>) -> Served {
-    let sa = Sa::restored(SaSettings::default(), stored).unwrap();
+    let sa = Sa::restored(SaSettings::default(), stored, Tick(0)).unwrap();
     Served::with(sa, Arc::clone(snapshot))
 }
 
@@ -183,7 +183,7 @@ fn a_restart_of_the_daemon_is_invisible_to_1152_members() {
     assert!(before > 0);
 
     let stored = written(&outputs).unwrap();
-    let sa = Sa::restored(SaSettings::default(), &stored).unwrap();
+    let sa = Sa::restored(SaSettings::default(), &stored, Tick(0)).unwrap();
     let bytes = world.persisted.clone();
     world.restart(settings(), bytes.as_deref());
     let mut again = Served::with(sa, Arc::new(Snapshot::default()));

@@ -1,0 +1,108 @@
+//! What a standby is told of its master's state by another way than the fabric: it counts from the moment at which
+//! the standby takes over.
+//!
+//! A datagram decides who is master, and not what is told here: a suspicion only has the standby ask at once, and
+//! with less patience.
+
+use serde::{Deserialize, Serialize};
+use weft_fabric::Guid;
+
+use super::Manager;
+use super::store::{self, Kept};
+use crate::io::Event;
+
+/// Something that a standby is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Told {
+    /// What the master would find of its state after a restart: its last [`crate::Output::Persist`].
+    State(Vec<u8>),
+    /// Whether the members of multicast groups that were told last are those that the master has promised.
+    Registrations(bool),
+    /// The master on this port may be gone, for this reason.
+    MasterSuspected(Guid, String),
+}
+
+/// The master's state, as a standby knows it.
+#[derive(Debug, Default)]
+pub(super) struct Inheritance {
+    state: Option<Vec<u8>>,
+    /// The members of multicast groups are the master's.
+    registrations: bool,
+}
+
+impl Inheritance {
+    /// The standby and its master have not heard of each other for a while: clients may have been promised more.
+    pub(super) fn doubt_registrations(&mut self) {
+        self.registrations = false;
+    }
+}
+
+impl Manager {
+    /// Keeps what a standby is told for the moment of a takeover.
+    pub(super) fn keep_told(&mut self, told: Told) {
+        match told {
+            Told::State(state) => self.keep_state(state),
+            Told::Registrations(are) => self.inheritance.registrations = are,
+            Told::MasterSuspected(..) => {}
+        }
+    }
+
+    /// Keeps a state for the moment of a takeover, and has it written as this manager's own.
+    fn keep_state(&mut self, state: Vec<u8>) {
+        match store::decode(&state, self.settings.subnet_prefix) {
+            Ok(_) => {
+                self.out.persist(state.clone());
+                self.inheritance.state = Some(state);
+            }
+            Err(why) => self.out.event(Event::StateRefused {
+                why: format!("the master's: {why}"),
+            }),
+        }
+    }
+
+    /// This manager has become master: from now on it has its master's state.
+    pub(super) fn inherit(&mut self) {
+        let Inheritance {
+            state,
+            registrations,
+        } = std::mem::take(&mut self.inheritance);
+        if let Some(state) = state {
+            self.load(&state);
+        }
+        let known = registrations && self.registrations.members.is_some();
+        self.registrations.registering.take_over(known);
+    }
+
+    /// Takes a stored state for its own; reports one that cannot be used.
+    pub(super) fn load(&mut self, stored: &[u8]) {
+        match store::decode(stored, self.settings.subnet_prefix) {
+            Ok(Kept {
+                lids,
+                drains,
+                disabled,
+                notes,
+                quarantine,
+                by_hand,
+                successors,
+                isolation,
+            }) => {
+                self.planning.lids = lids;
+                self.planning.drains = drains;
+                self.commands.disabled = disabled;
+                self.commands.notes = notes;
+                self.devices.by_hand = by_hand;
+                if self.settings.links.flapping.is_some() {
+                    self.devices.flapping.restore(quarantine);
+                }
+                self.devices.replacements.successors = successors;
+                if self.settings.links.errors.is_some() {
+                    self.devices.isolation.restore(isolation);
+                }
+                self.out.persisted = stored.to_vec();
+            }
+            Err(why) => self.out.event(Event::StateRefused {
+                why: why.to_string(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The stream from another daemon: its parts are kept for a takeover, and where its signs of life end, the manager
+//! looks after it at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tracing::{info, warn};
+use weft_api::client::Client;
+use weft_api::v1;
+use weft_fabric::Guid;
+use weft_fabric::enums::SmState;
+use weft_manager::sm::Told;
+
+use super::args::Peer;
+use super::parts::{Part, PartKind};
+use super::pieces::Assembler;
+use crate::event_hub::EventHub;
+use crate::request::Request;
+
+/// Signs of life that may be missed.
+const MISSED: u32 = 3;
+/// Pause before the next attempt to connect, at first and at most.
+const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Time for an answer to the call.
+const ANSWER: Duration = Duration::from_secs(5);
+/// Time after which a master that was looked after, and is not replaced, lives.
+const LIVES: Duration = Duration::from_secs(2);
+/// Acknowledgements that wait.
+const WORDS: usize = 8;
+
+/// Where parts go.
+pub(crate) struct Takers {
+    pub(crate) engine: mpsc::Sender<Request>,
+    pub(crate) registrations: watch::Sender<Option<Arc<[u8]>>>,
+    pub(crate) counters: watch::Sender<Option<Arc<[u8]>>>,
+}
+
+/// How far this daemon follows another one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Following {
+    pub(super) address: String,
+    pub(super) connected: bool,
+    /// The other one is master.
+    pub(super) leads: bool,
+    /// When it was last heard of, nanoseconds since 1970; 0 for never.
+    pub(super) heard_unix_ns: u64,
+    /// Number of its last change, and of the last one that was taken.
+    pub(super) head: u64,
+    pub(super) taken: u64,
+    pub(super) behind_since: Option<Instant>,
+}
+
+/// Follows for ever.
+pub(crate) async fn follow(
+    peer: Peer,
+    hub: Arc<EventHub>,
+    takers: Takers,
+    shown: watch::Sender<Following>,
+) {
+    shown.send_modify(|shown| shown.address.clone_from(&peer.address));
+    let mut pause = PAUSE;
+    let mut told = false;
+    loop {
+        let mut follower = Follower {
+            hub: &hub,
+            takers: &takers,
+            shown: &shown,
+            arrived: Vec::new(),
+            master: None,
+        };
+        let (why, was_connected) = follower.once(&peer).await;
+        let master = follower.master;
+        shown.send_modify(|shown| (shown.connected, shown.leads) = (false, false));
+        if was_connected {
+            (pause, told) = (PAUSE, false);
+        }
+        if !std::mem::replace(&mut told, true) {
+            warn!(
+                event = "peer_lost",
+                peer = peer.address,
+                "no signs of life of the manager at {}: {why}",
+                peer.address
+            );
+        }
+        if let Some(master) = master {
+            suspect(&peer, &hub, &takers, master, &why).await;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Has the manager look after its master; tells when that lives.
+async fn suspect(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why: &str) {
+    let suspected = Told::MasterSuspected(master, why.to_owned());
+    if takers.engine.send(Request::Tell(suspected)).await.is_err() {
+        return; // the daemon is ending
+    }
+    let until = Instant::now() + LIVES;
+    while Instant::now() < until {
+        let status = hub.status();
+        if status.role != SmState::STANDBY || status.master != Some(master) {
+            return;
+        }
+        sleep(PAUSE / 5).await;
+    }
+    // Its clients may be promised more from now on.
+    takers.registrations.send_replace(None);
+    warn!(
+        event = "peer_cut",
+        peer = peer.address,
+        "the manager at {} gives no signs of life ({why}), but answers in the fabric: it is master still; what it \
+         hands on is old until it is heard again",
+        peer.address
+    );
+}
+
+/// One connection.
+struct Follower<'a> {
+    hub: &'a EventHub,
+    takers: &'a Takers,
+    shown: &'a watch::Sender<Following>,
+    /// Parts that are not taken yet, the last of each kind.
+    arrived: Vec<(PartKind, Part)>,
+    /// Port of the other one while it says that it is master.
+    master: Option<Guid>,
+}
+
+impl Follower<'_> {
+    /// Connects and follows to the end of the stream; why it ended, and whether there was one.
+    async fn once(&mut self, peer: &Peer) -> (String, bool) {
+        let client = match Client::connect(&peer.address, peer.tls.clone()).await {
+            Ok(client) => client,
+            Err(error) => return (error.to_string(), false),
+        };
+        let (words, to_say) = mpsc::channel(WORDS);
+        let mut service = client.peers();
+        let call = service.watch_state(ReceiverStream::new(to_say));
+        let mut stream = match timeout(ANSWER, call).await {
+            Ok(Ok(answer)) => answer.into_inner(),
+            Ok(Err(status)) => return (client.explain(status).await.to_string(), false),
+            Err(_) => return ("it does not answer".to_owned(), false),
+        };
+        info!(
+            event = "peer_connected",
+            peer = peer.address,
+            "connected to the manager at {}",
+            peer.address
+        );
+        let why = self.read(&mut stream, &words).await;
+        (why, true)
+    }
+
+    async fn read(
+        &mut self,
+        stream: &mut Streaming<v1::WatchStateResponse>,
+        words: &mpsc::Sender<v1::WatchStateRequest>,
+    ) -> String {
+        let mut assembler = Assembler::default();
+        let mut patience = ANSWER;
+        loop {
+            let sign = match timeout(patience, stream.message()).await {
+                Ok(Ok(Some(sign))) => sign,
+                Ok(Ok(None)) => return "it has ended the stream".to_owned(),
+                Ok(Err(_)) => return "its connection has ended".to_owned(),
+                Err(_) => return format!("silence for {} ms", patience.as_millis()),
+            };
+            let beat = sign.heartbeat.and_then(|beat| beat.try_into().ok());
+            patience = beat.map_or(ANSWER, |beat: Duration| (MISSED * beat).min(ANSWER));
+            self.master = sign.master.then_some(Guid(sign.port_guid));
+            match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
+                Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
+                Some(Ok(Some(part))) => {
+                    self.arrived.retain(|(kind, _)| *kind != part.0);
+                    self.arrived.push(part);
+                }
+                Some(Ok(None)) | None => {}
+            }
+            let taken = self.take().await;
+            self.show(&sign, taken);
+            if let Some(taken) = taken {
+                let word = v1::WatchStateRequest { taken };
+                if words.send(word).await.is_err() {
+                    return "its connection has ended".to_owned();
+                }
+            }
+        }
+    }
+
+    /// Takes what has arrived, if it is of the master that this manager stands by for; the number of the last change.
+    async fn take(&mut self) -> Option<u64> {
+        let status = self.hub.status();
+        let is_master = status.role == SmState::STANDBY && status.master == self.master;
+        if !is_master || self.master.is_none() || self.arrived.is_empty() {
+            return None;
+        }
+        let mut last = 0;
+        for (kind, part) in std::mem::take(&mut self.arrived) {
+            last = last.max(part.sequence);
+            match kind {
+                PartKind::State => {
+                    let state = part.bytes.unwrap_or_default().to_vec();
+                    // The manager's thread ends with the daemon.
+                    let _ = self
+                        .takers
+                        .engine
+                        .send(Request::Tell(Told::State(state)))
+                        .await;
+                }
+                PartKind::Registrations => {
+                    self.takers.registrations.send_replace(part.bytes);
+                }
+                PartKind::Counters => {
+                    self.takers.counters.send_replace(part.bytes);
+                }
+            }
+        }
+        Some(last)
+    }
+
+    fn show(&self, sign: &v1::WatchStateResponse, taken: Option<u64>) {
+        self.shown.send_modify(|shown| {
+            shown.connected = true;
+            shown.leads = sign.master;
+            shown.heard_unix_ns = crate::event_hub::unix_time_ns();
+            shown.head = sign.sequence;
+            shown.taken = taken.unwrap_or(shown.taken);
+            let behind = sign.master && shown.taken < shown.head;
+            shown.behind_since = behind.then(|| shown.behind_since.unwrap_or_else(Instant::now));
+        });
+    }
+}

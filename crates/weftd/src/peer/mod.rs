@@ -1,0 +1,33 @@
+//! Two of these daemons as a pair: the master hands on what outlasts a restart, so that a standby knows after a
+//! takeover what it would know after a restart of the master; and it gives signs of life, so that the standby looks
+//! at once where they end.
+//!
+//! Who is master is decided in the fabric. What comes by this channel only has a standby look there.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `args` | options |
+//! | `parts` | the parts of the state, and their numbers |
+//! | `pieces` | parts as messages |
+//! | `offer` | what this daemon hands on, and to whom |
+//! | `serve` | the stream to a follower |
+//! | `follow` | the stream from another daemon |
+//! | `pairing` | both at the start of the daemon |
+//! | `shown` | how far each is, for people and metrics |
+
+mod args;
+mod follow;
+mod offer;
+mod pairing;
+mod parts;
+mod pieces;
+mod serve;
+mod shown;
+
+pub(crate) use args::{Peer, PeerArgs};
+pub(crate) use follow::{Following, Takers, follow};
+pub(crate) use offer::Offer;
+pub(crate) use pairing::{Pairing, offer_state};
+pub(crate) use parts::PartKind;
+pub(crate) use serve::{PeerStream, stream};
+pub(crate) use shown::Peering;

@@ -1,0 +1,75 @@
+//! The parts of the daemon that a pair connects, at the start.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use super::{Following, Offer, PartKind, Peer, Peering, Takers, follow};
+use crate::event_hub::EventHub;
+use crate::registrations;
+use crate::request::Request;
+use crate::stopping::Stopping;
+use crate::store::Latest;
+use crate::supervisor::Supervisor;
+
+/// What is handed on, and where what comes goes.
+pub(crate) struct Pairing {
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) registrations: watch::Sender<Option<Arc<[u8]>>>,
+    pub(crate) counters: watch::Sender<Option<Arc<[u8]>>>,
+}
+
+impl Pairing {
+    /// With what is stored of the state, and the file of registrations.
+    pub(crate) fn new(stored: Option<&[u8]>, registrations: Option<PathBuf>) -> Self {
+        let offer = Arc::new(Offer::default());
+        if let Some(stored) = stored {
+            offer.put(PartKind::State, Some(stored.into()));
+        }
+        if let Some(stored) = registrations.and_then(|file| registrations::bytes(&file)) {
+            offer.put(PartKind::Registrations, Some(stored.into()));
+        }
+        Self {
+            offer,
+            registrations: watch::Sender::new(None),
+            counters: watch::Sender::new(None),
+        }
+    }
+
+    /// Begins to follow the other daemon, where one is named.
+    pub(crate) fn follow(
+        self,
+        parts: &mut Supervisor,
+        stopping: &Stopping,
+        peer: Option<Peer>,
+        hub: &Arc<EventHub>,
+        engine: &mpsc::Sender<Request>,
+    ) -> Peering {
+        let takers = Takers {
+            engine: engine.clone(),
+            registrations: self.registrations,
+            counters: self.counters,
+        };
+        let following = peer.map(|peer| {
+            let (shown, following) = watch::channel(Following::default());
+            let hub = Arc::clone(hub);
+            let task = follow(peer, hub, takers, shown);
+            parts.until_stop("peer", stopping, task);
+            following
+        });
+        Peering {
+            offer: self.offer,
+            following,
+        }
+    }
+}
+
+/// Hands each state on that the manager has written, until there are no more.
+pub(crate) async fn offer_state(offer: Arc<Offer>, mut latest: watch::Receiver<Latest>) {
+    while latest.changed().await.is_ok() {
+        let Latest { bytes, .. } = latest.borrow_and_update().clone();
+        offer.put(PartKind::State, Some(bytes));
+    }
+    std::future::pending::<()>().await;
+}
