@@ -34,6 +34,8 @@ pub enum Call {
     },
     /// [`weft_manager::Input::Multicast`].
     Multicast(Vec<MulticastLid>),
+    /// [`weft_manager::Input::Inherited`].
+    Inherited(Option<Guid>),
     /// [`weft_manager::Input::MulticastStorm`].
     MulticastStorm(MulticastStorm),
     /// [`weft_manager::Input::LinkErrors`].
@@ -82,6 +84,7 @@ impl Call {
             Self::Create { .. } => "create",
             Self::Command { .. } => "command",
             Self::Multicast(_) => "multicast",
+            Self::Inherited(_) => "inherited",
             Self::MulticastStorm(_) => "multicast-storm",
             Self::LinkErrors(_) => "link-errors",
             Self::Detached => "detached",

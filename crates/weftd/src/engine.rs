@@ -84,6 +84,8 @@ pub(crate) struct ToQueries {
     pub(crate) snapshot: watch::Sender<Option<Arc<Snapshot>>>,
     /// Notices for subscribers; dropped if the channel is full.
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
+    /// What this manager is.
+    pub(crate) role: watch::Sender<Role>,
     /// Members of each multicast group; `None` before they are known.
     pub(crate) multicast: watch::Receiver<Option<Memberships>>,
     /// Ports that end multicast groups too often.
@@ -98,7 +100,20 @@ pub(crate) struct ToQueries {
 #[derive(Debug, Clone)]
 pub(crate) struct Memberships {
     pub(crate) loss: u64,
+    /// Port of the master whose registrations these are, none where they are this manager's own.
+    pub(crate) inherited: Option<Guid>,
     pub(crate) groups: Vec<MulticastLid>,
+}
+
+/// What this manager is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It looks for a master, or takes no part.
+    #[default]
+    Neither,
+    Master,
+    /// It stands by for the manager on this port.
+    Standby(Guid),
 }
 
 /// The registrations at subnet administration are void.
@@ -537,7 +552,12 @@ impl Engine {
     }
 
     /// A manager that is not master does not answer for the fabric.
-    fn take_role(&self, role: SmState) {
+    fn take_role(&self, role: SmState, master: Option<Guid>) {
+        self.queries.role.send_replace(match (role, master) {
+            (SmState::MASTER, _) => Role::Master,
+            (SmState::STANDBY, Some(master)) => Role::Standby(master),
+            _ => Role::Neither,
+        });
         let snapshot = (role == SmState::MASTER).then(|| self.hub.snapshot());
         self.queries.snapshot.send_replace(snapshot);
     }
@@ -561,14 +581,15 @@ impl Engine {
         let loss = self.queries.lost.borrow().loss;
         let told = self.queries.multicast.borrow_and_update().clone();
         // Memberships from before a loss are void.
-        if let Some(Memberships { groups, .. }) = told.filter(|told| told.loss == loss) {
-            self.handle(Input::Multicast(groups));
+        if let Some(told) = told.filter(|told| told.loss == loss) {
+            self.handle(Input::Multicast(told.groups));
+            self.handle(Input::Inherited(told.inherited));
         }
     }
 
     fn event(&mut self, event: Event) {
         match &event {
-            Event::Role { role, .. } => self.take_role(*role),
+            Event::Role { role, master, .. } => self.take_role(*role, *master),
             // The report announces the end of the sweep.
             Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,

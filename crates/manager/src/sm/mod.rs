@@ -254,6 +254,7 @@ impl Manager {
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.registrations.told(groups),
+            Input::Inherited(master) => self.registrations.inherited = master,
             Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
             Input::LinkErrors(all) => self.links_with_errors(now, &all),
             Input::Planned(planned) => self.planned(now, *planned),
