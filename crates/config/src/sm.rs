@@ -177,7 +177,6 @@ section! {
         /// Number of unanswered polls after which the master counts as dead.
         master_ping_max_fail: u32 = 3, "MasterPingMaxFail" => One(u32s());
         /// Interval at which a standby receives all of the master's state; 0 never.
-        #[no_effect("a standby receives no state; registrations are renewed by ClientReregister after a failover")]
         db_sync_interval: Duration = Duration::from_secs(900), "DbSyncInterval" => One(minutes());
         /// Routing algorithm.
         routing_algorithm: RoutingAlgorithm = RoutingAlgorithm::default(),

@@ -2,79 +2,26 @@
 //! master is killed, no port changes its state meanwhile, and the new master is in charge.
 #![allow(clippy::unwrap_used)]
 
+mod managers;
+
 use std::time::{Duration, Instant};
 
 use weft_dataplane::counters::Counter;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Lid, PortNum};
+use weft_interop::Fabric;
 use weft_interop::routes::judge;
-use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
-use weft_interop::{Fabric, Weftd};
+use weft_interop::vendor_sm::turn;
 use weft_peers::{VENDOR_SM, program};
 use weft_testkit::view::FabricView;
+
+use managers::{Kind, Manager};
 
 const FABRIC: &str = "fattree:128";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Hosts of the managers: the master has the higher priority, because otherwise the one with the
 /// lower GUID would win.
 const HOSTS: [&str; 2] = ["node1", "node2"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Vendor,
-    Weft,
-}
-
-enum Manager {
-    Vendor(VendorSm),
-    Weft(Weftd),
-}
-
-impl Manager {
-    fn start(kind: Kind, fabric: &Fabric, host: &str, priority: u8) -> Self {
-        let settings = SmSettings {
-            priority,
-            ping_s: 1,
-            ..SmSettings::default()
-        };
-        match kind {
-            Kind::Vendor => Self::Vendor(VendorSm::start(fabric, host, &settings)),
-            Kind::Weft => Self::Weft(Weftd::start(fabric, host, &settings)),
-        }
-    }
-
-    fn wait_until_master(&mut self) {
-        match self {
-            Self::Vendor(sm) => {
-                sm.wait_for("to MASTER", 1, PATIENCE);
-                let swept = sm.sweeps().len();
-                sm.swept(swept.max(1), PATIENCE);
-            }
-            Self::Weft(weftd) => weftd.wait_until_master(PATIENCE),
-        }
-    }
-
-    fn wait_until_standby(&mut self) {
-        match self {
-            Self::Vendor(sm) => sm.wait_for("to STANDBY", 1, PATIENCE),
-            Self::Weft(weftd) => weftd.wait_until_standby(PATIENCE),
-        }
-    }
-
-    fn kill(&mut self) {
-        match self {
-            Self::Vendor(sm) => sm.kill(),
-            Self::Weft(weftd) => weftd.kill(),
-        }
-    }
-
-    fn log(&self) -> String {
-        match self {
-            Self::Vendor(sm) => sm.log(),
-            Self::Weft(weftd) => weftd.log(),
-        }
-    }
-}
 
 /// The LIDs of all nodes that have one.
 fn lids(fabric: &Fabric) -> Vec<(Guid, Lid)> {

@@ -7,6 +7,7 @@
 mod ask;
 pub mod cables;
 pub mod congestion;
+pub mod dbsync;
 pub mod gsi;
 pub mod io;
 pub mod link_errors;

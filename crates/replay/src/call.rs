@@ -35,6 +35,8 @@ pub enum Call {
     },
     /// [`weft_manager::Input::Multicast`].
     Multicast(Vec<MulticastLid>),
+    /// [`weft_manager::Input::CopiedFrom`].
+    CopiedFrom(Option<Guid>),
     /// [`weft_manager::Input::MulticastStorm`].
     MulticastStorm(MulticastStorm),
     /// [`weft_manager::Input::LinkErrors`].
@@ -85,6 +87,7 @@ impl Call {
             Self::Create { .. } => "create",
             Self::Command { .. } => "command",
             Self::Multicast(_) => "multicast",
+            Self::CopiedFrom(_) => "copied from",
             Self::MulticastStorm(_) => "multicast-storm",
             Self::LinkErrors(_) => "link-errors",
             Self::Detached => "detached",

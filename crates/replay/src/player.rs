@@ -134,6 +134,7 @@ fn repeat(manager: &mut Recorded, now: Tick, call: &Call) {
         Call::Create { .. } => {}
         Call::Command { id, command } => manager.handle(now, Input::Command { id, command }),
         Call::Multicast(groups) => manager.handle(now, Input::Multicast(groups)),
+        Call::CopiedFrom(master) => manager.handle(now, Input::CopiedFrom(master)),
         Call::MulticastStorm(storm) => manager.handle(now, Input::MulticastStorm(storm)),
         Call::LinkErrors(all) => manager.handle(now, Input::LinkErrors(all)),
         Call::Detached => manager.handle(now, Input::Detached),

@@ -66,6 +66,7 @@ impl Recorder {
                 self.call(now, &Call::Command { id, command });
             }
             Input::Multicast(groups) => self.call(now, &Call::Multicast(groups.clone())),
+            Input::CopiedFrom(master) => self.call(now, &Call::CopiedFrom(*master)),
             Input::MulticastStorm(storm) => self.call(now, &Call::MulticastStorm(*storm)),
             Input::LinkErrors(all) => self.call(now, &Call::LinkErrors(all.clone())),
             Input::Detached => self.call(now, &Call::Detached),

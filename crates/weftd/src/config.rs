@@ -282,6 +282,7 @@ fn split(all: ManagerSettings) -> (Settings, QuerySettings) {
         pm,
         cables,
         congestion,
+        dbsync,
     } = all;
     let queries = QuerySettings {
         link_rules: sm.links.errors,
@@ -292,6 +293,7 @@ fn split(all: ManagerSettings) -> (Settings, QuerySettings) {
         pm,
         cables,
         congestion,
+        dbsync,
     };
     (sm, queries)
 }

@@ -87,6 +87,8 @@ pub(crate) struct ToQueries {
     pub(crate) snapshot: watch::Sender<Option<Arc<Snapshot>>>,
     /// Notices for subscribers; dropped if the channel is full.
     pub(crate) notices: mpsc::Sender<Vec<u8>>,
+    /// What this manager is.
+    pub(crate) role: watch::Sender<Role>,
     /// Members of each multicast group; `None` before they are known.
     pub(crate) multicast: watch::Receiver<Option<Memberships>>,
     /// Ports that end multicast groups too often.
@@ -101,9 +103,22 @@ pub(crate) struct ToQueries {
 #[derive(Debug, Clone)]
 pub(crate) struct Memberships {
     pub(crate) loss: u64,
+    /// Port of the master that they were copied from by DbSync, none where they are this manager's own.
+    pub(crate) copied_from: Option<Guid>,
     pub(crate) groups: Vec<MulticastLid>,
-    /// They are those that another manager, which is master, has promised.
+    /// They are those that the other daemon of a pair, which is master, has promised.
     pub(crate) inherited: bool,
+}
+
+/// What this manager is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It looks for a master, or takes no part.
+    #[default]
+    Neither,
+    Master,
+    /// It stands by for the manager on this port.
+    Standby(Guid),
 }
 
 /// The registrations at subnet administration are void.
@@ -547,7 +562,12 @@ impl Engine {
     }
 
     /// A manager that is not master does not answer for the fabric.
-    fn take_role(&self, role: SmState) {
+    fn take_role(&self, role: SmState, master: Option<Guid>) {
+        self.queries.role.send_replace(match (role, master) {
+            (SmState::MASTER, _) => Role::Master,
+            (SmState::STANDBY, Some(master)) => Role::Standby(master),
+            _ => Role::Neither,
+        });
         let snapshot = (role == SmState::MASTER).then(|| self.hub.snapshot());
         self.queries.snapshot.send_replace(snapshot);
     }
@@ -573,12 +593,16 @@ impl Engine {
         // Memberships from before a loss are void.
         let told = told.filter(|told| told.loss == loss);
         let Some(Memberships {
-            groups, inherited, ..
+            groups,
+            copied_from,
+            inherited,
+            ..
         }) = told
         else {
             return;
         };
         self.handle(Input::Multicast(groups));
+        self.handle(Input::CopiedFrom(copied_from));
         if std::mem::replace(&mut self.inherits, inherited) || inherited {
             self.manager
                 .tell(self.now(), Told::Registrations(inherited));
@@ -588,7 +612,7 @@ impl Engine {
 
     fn event(&mut self, event: Event) {
         match &event {
-            Event::Role { role, .. } => self.take_role(*role),
+            Event::Role { role, master, .. } => self.take_role(*role, *master),
             // The report announces the end of the sweep.
             Event::Phase(SweepPhase::Idle) => return,
             Event::SweepStarted { number, .. } => self.last_sweep = *number,

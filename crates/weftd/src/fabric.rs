@@ -18,11 +18,12 @@ use crate::args::Args;
 use crate::error::DaemonError;
 
 /// Management classes that the daemon serves.
-const CLASSES: [u8; 4] = [
+const CLASSES: [u8; 5] = [
     class::SM_LID_ROUTED,
     class::SM_DIRECTED_ROUTE,
     class::SUBN_ADM,
     class::PA,
+    class::SM_DBSYNC,
 ];
 /// Time limit for attaching.
 const ATTACH: Duration = Duration::from_secs(10);

@@ -13,6 +13,7 @@ mod clears;
 mod config;
 mod control;
 mod counters;
+mod dbsync_log;
 mod dump;
 mod engine;
 mod error;

@@ -12,19 +12,22 @@ use tokio::time;
 use tracing::warn;
 use weft_config::link_rules::LinkRules;
 use weft_fabric::intended::Intended;
-use weft_fabric::{Snapshot, Tick};
+use weft_fabric::{Guid, Snapshot, Tick};
 use weft_manager::MulticastStorm;
 use weft_manager::cables::{CableMemories, Cables, CablesInput, CablesOutput, CablesSettings};
 use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
+use weft_manager::dbsync::{DbSync, DbSyncInput, DbSyncOutput, DbSyncSettings};
 use weft_manager::link_errors::{ErrorMeter, LinkExcess};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
 use weft_transport::{Closed, ConnectionSender};
+use weft_wire::enums::SmState;
 use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
 use crate::clears::{ClearRequest, Waiting};
-use crate::engine::{BoxFuture, Lost, Memberships, ToQueries, finish};
+use crate::dbsync_log::{groups_left_out, tell_dbsync};
+use crate::engine::{BoxFuture, Lost, Memberships, Role, ToQueries, finish};
 use crate::event_hub::EventHub;
 use crate::event_log::log_refusal;
 use crate::kept_images::KeptImages;
@@ -49,6 +52,7 @@ pub(crate) struct QuerySettings {
     pub(crate) sa: SaSettings,
     pub(crate) cables: CablesSettings,
     pub(crate) congestion: CongestionSettings,
+    pub(crate) dbsync: DbSyncSettings,
     /// None where no performance manager is to run.
     pub(crate) pm: Option<PmSettings>,
     /// Rules for links with errors, none where none is applied.
@@ -67,6 +71,8 @@ pub(crate) struct Feeds {
     pub(crate) hub: Arc<EventHub>,
     /// The fabric; none while another manager runs it.
     pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
+    /// What this manager is.
+    pub(crate) role: watch::Receiver<Role>,
     /// Notices for subscribers.
     pub(crate) notices: mpsc::Receiver<Vec<u8>>,
     /// Connections to the fabric, one after the other.
@@ -104,6 +110,7 @@ pub(crate) fn feeds(
     clears: mpsc::Receiver<ClearRequest>,
 ) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
     let (snapshot_sender, snapshot) = watch::channel(None);
+    let (role_sender, role) = watch::channel(Role::default());
     let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
     let (multicast, multicast_receiver) = watch::channel(None);
     let (storms, storm_receiver) = mpsc::channel(STORMS_MAX);
@@ -113,6 +120,7 @@ pub(crate) fn feeds(
     let feeds = Feeds {
         hub,
         snapshot,
+        role,
         notices,
         lines,
         settings,
@@ -128,6 +136,7 @@ pub(crate) fn feeds(
     };
     let to_queries = ToQueries {
         snapshot: snapshot_sender,
+        role: role_sender,
         notices: notice_sender,
         multicast: multicast_receiver,
         storms: storm_receiver,
@@ -142,6 +151,14 @@ pub(crate) struct Queries {
     sa: Sa,
     cables: Cables,
     congestion: Congestion,
+    dbsync: DbSync,
+    /// Changes of registrations that the copy knows of.
+    changes: u64,
+    /// Port of the master whose registrations were copied by DbSync, none where they are this manager's own.
+    copied_from: Option<Guid>,
+    /// The other daemon of a pair has handed on registrations, or said that they are old: it promises more than a copy, and
+    /// that alone counts.
+    is_paired: bool,
     pm: Option<Pm>,
     /// None where no rule for links with errors is applied.
     meter: Option<ErrorMeter>,
@@ -223,6 +240,10 @@ impl Queries {
             sa: restored(settings.sa, file.as_deref()),
             cables: Cables::new(settings.cables),
             congestion: Congestion::new(settings.congestion),
+            dbsync: DbSync::new(settings.dbsync),
+            changes: 0,
+            copied_from: None,
+            is_paired: false,
             pm: settings.pm.map(Pm::new),
             meter: settings.link_rules.map(ErrorMeter::new),
             clearing: Waiting::default(),
@@ -278,6 +299,7 @@ impl Queries {
                 Ok(()) = self.feeds.snapshot.changed() => self.published(),
                 Ok(()) = self.feeds.lost.changed() => self.registrations_lost(),
                 Ok(()) = self.feeds.inherited.changed() => self.inherit(),
+                Ok(()) = self.feeds.role.changed() => self.role_told(),
                 Some(notice) = self.feeds.notices.recv() => self.sa(SaInput::Notice(notice)),
                 Ok(()) = self.feeds.settings.changed() => self.reconfigure(),
                 Some(input) = told(&mut self.feeds.kept_images) => self.pm(input),
@@ -287,6 +309,7 @@ impl Queries {
                     self.sa(SaInput::Tick);
                     self.cables(CablesInput::Tick);
                     self.congestion(CongestionInput::Tick);
+                    self.dbsync(DbSyncInput::Tick);
                     self.pm(PmInput::Tick);
                 }
             }
@@ -325,6 +348,7 @@ impl Queries {
             self.sa.deadline(),
             self.cables.deadline(),
             self.congestion.deadline(),
+            self.dbsync.deadline(),
             pm,
         ];
         let due = due.into_iter().flatten().min();
@@ -341,6 +365,10 @@ impl Queries {
 
     fn congestion(&mut self, input: CongestionInput) {
         self.congestion.handle(self.now(), input);
+    }
+
+    fn dbsync(&mut self, input: DbSyncInput) {
+        self.dbsync.handle(self.now(), input);
     }
 
     fn pm(&mut self, input: PmInput) {
@@ -362,12 +390,16 @@ impl Queries {
     /// one.
     fn receive(&mut self, batch: Vec<Packet>) {
         self.feeds.hub.counters().received(&batch);
-        if !self.is_master {
-            return;
-        }
         // One look at the clock for all: it costs as much as a look-up.
         let now = self.now();
         for packet in batch {
+            if packet.mad.get(1) == Some(&class::SM_DBSYNC) {
+                self.dbsync.handle(now, DbSyncInput::Received(packet));
+                continue;
+            }
+            if !self.is_master {
+                continue;
+            }
             match packet.mad.get(1) {
                 Some(&class::SUBN_ADM) => self.sa.handle(now, SaInput::Received(packet)),
                 Some(&class::SM_LID_ROUTED) => self.settings_told(packet),
@@ -389,6 +421,7 @@ impl Queries {
         if self.is_master {
             return;
         }
+        (self.is_paired, self.copied_from) = (true, None);
         let settings = self.feeds.settings.borrow().sa.clone();
         let restored = told.as_deref().map(|bytes| {
             let sa = Sa::restored(settings, bytes, self.now());
@@ -424,9 +457,20 @@ impl Queries {
         });
     }
 
+    /// Follows the role of this manager. As master the copy gets the fabric with it, see [`Self::published`].
+    fn role_told(&mut self) {
+        let role = *self.feeds.role.borrow_and_update();
+        match role {
+            Role::Neither => self.dbsync(DbSyncInput::Neither),
+            Role::Standby(master) => self.dbsync(DbSyncInput::Standby { master }),
+            Role::Master => {}
+        }
+    }
+
     fn registrations_lost(&mut self) {
         let Lost { loss, asked } = *self.feeds.lost.borrow_and_update();
         self.loss = loss;
+        self.copied_from = None;
         self.sa(SaInput::RegistrationsLost { asked });
     }
 
@@ -436,11 +480,20 @@ impl Queries {
             self.registrations_lost();
         }
         let snapshot = self.feeds.snapshot.borrow_and_update().clone();
+        // One from before this manager took over lacks what has come since: members would be forgotten by it.
+        let is_own = |snapshot: &Arc<Snapshot>| {
+            let own = snapshot.sms.first();
+            own.is_none_or(|own| own.state == SmState::MASTER)
+        };
+        let snapshot = snapshot.filter(is_own);
         self.is_master = snapshot.is_some();
         self.inherited &= !self.is_master;
         match snapshot {
             Some(snapshot) => {
+                // The registrations are this manager's own from now on.
+                self.copied_from = None;
                 self.sa(SaInput::Published(Arc::clone(&snapshot)));
+                self.dbsync(DbSyncInput::Master(Arc::clone(&snapshot)));
                 self.cables(CablesInput::Published(Arc::clone(&snapshot)));
                 self.congestion(CongestionInput::Published(Arc::clone(&snapshot)));
                 self.pm(PmInput::Published(snapshot));
@@ -459,13 +512,15 @@ impl Queries {
     fn reconfigure(&mut self) {
         let settings = self.feeds.settings.borrow_and_update().clone();
         // An unchanged fabric is not published again, so these look at the last one.
-        let snapshot = self.feeds.snapshot.borrow().clone();
+        let is_master = self.is_master;
+        let snapshot = self.feeds.snapshot.borrow().clone().filter(|_| is_master);
         self.sa.reconfigure(settings.sa);
         self.cables.reconfigure(settings.cables);
         if let Some(snapshot) = &snapshot {
             self.cables(CablesInput::Published(Arc::clone(snapshot)));
         }
         self.congestion(CongestionInput::Settings(settings.congestion));
+        self.dbsync(DbSyncInput::Settings(settings.dbsync));
         match (&mut self.meter, settings.link_rules) {
             (Some(meter), Some(rules)) => meter.reconfigure(rules),
             (meter, rules) => *meter = rules.map(ErrorMeter::new),
@@ -493,9 +548,39 @@ impl Queries {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let unix_s = since.map_or(0, |since| since.as_secs());
         self.pm(PmInput::WallClock { unix_s });
+        self.dbsync(DbSyncInput::WallClock { unix_s });
+    }
+
+    /// Takes what the copy of registrations has to say.
+    fn drain_dbsync(&mut self) {
+        let changes = self.sa.change_count();
+        if std::mem::replace(&mut self.changes, changes) != changes {
+            self.dbsync(DbSyncInput::Changed);
+        }
+        while let Some(output) = self.dbsync.poll() {
+            match output {
+                DbSyncOutput::Send(packet) => self.to_send.push(packet),
+                DbSyncOutput::Ask => {
+                    let registrations = Arc::new(self.sa.registrations());
+                    self.dbsync(DbSyncInput::Registrations(registrations));
+                }
+                DbSyncOutput::Inherit(_) if self.is_paired => {}
+                DbSyncOutput::Inherit(inherited) => {
+                    // Set first: the members go out with it.
+                    self.copied_from = Some(inherited.master);
+                    if !self.sa.inherit(self.now(), &inherited) {
+                        self.copied_from = None;
+                        self.sa.tell_groups();
+                        groups_left_out(inherited.master);
+                    }
+                }
+                DbSyncOutput::Event(event) => tell_dbsync(&event),
+            }
+        }
     }
 
     fn drain(&mut self) {
+        self.drain_dbsync();
         while let Some(output) = self.cables.poll() {
             match output {
                 CablesOutput::Send(packet) => self.to_send.push(packet),
@@ -525,6 +610,7 @@ impl Queries {
                     self.feeds.multicast.send_replace(Some(Memberships {
                         loss,
                         groups,
+                        copied_from: self.copied_from,
                         inherited: self.inherited,
                     }));
                 }

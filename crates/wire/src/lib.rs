@@ -11,6 +11,7 @@ mod layout;
 
 pub mod bits;
 pub mod class_port_info;
+pub mod dbsync;
 pub mod dump;
 pub mod enums;
 pub mod error;

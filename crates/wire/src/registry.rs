@@ -39,6 +39,13 @@ impl Entry {
 pub const ALL: &[Entry] = &[
     Entry::of::<crate::class_port_info::ClassPortInfo>(),
     Entry::of::<crate::class_port_info::InformInfo>(),
+    Entry::of::<crate::dbsync::TableState>(),
+    Entry::of::<crate::dbsync::SyncState>(),
+    Entry::of::<crate::dbsync::Checksums>(),
+    Entry::of::<crate::dbsync::FileHeader>(),
+    Entry::of::<crate::dbsync::SyncGroup>(),
+    Entry::of::<crate::dbsync::SyncMember>(),
+    Entry::of::<crate::dbsync::SubscriberKey>(),
     Entry::of::<crate::header::MadHeader>(),
     Entry::of::<crate::header::DirectedRouteHeader>(),
     Entry::of::<crate::pa::config::CongestionWeights>(),

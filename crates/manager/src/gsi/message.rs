@@ -182,7 +182,7 @@ pub(super) fn response_method(method: u8) -> u8 {
 }
 
 /// Splits a datagram into its headers, none when it is too short to have them.
-pub(super) fn headers(bytes: &[u8]) -> Option<(MadHeader, RmppHeader, [u8; CLASS_LEN])> {
+pub(crate) fn headers(bytes: &[u8]) -> Option<(MadHeader, RmppHeader, [u8; CLASS_LEN])> {
     let mad = MadHeader::decode(bytes).ok()?;
     let rmpp = RmppHeader::decode(bytes.get(weft_wire::rmpp::RMPP_AT..)?).ok()?;
     let class = bytes.get(weft_wire::rmpp::CLASS_AT..DATA_AT)?;

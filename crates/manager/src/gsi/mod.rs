@@ -16,5 +16,6 @@ mod receptions;
 mod server;
 mod transfers;
 
+pub(crate) use message::headers;
 pub use message::{Answer, Form, Request, Requester};
 pub use server::{Counters, Limits, Server};

@@ -49,6 +49,9 @@ pub enum Input {
     /// Members of all multicast groups, in order of their LIDs; replaces the previous
     /// input.
     Multicast(Vec<MulticastLid>),
+    /// The members are, and subnet administration holds, what the master on this port had registered; none where
+    /// that is not so. A manager that takes over from this master asks no host to register again.
+    CopiedFrom(Option<Guid>),
     /// A port ends multicast groups too often: it is changed, unless the manager reaches the fabric over it.
     MulticastStorm(MulticastStorm),
     /// The links that break a rule for links with errors, and no other, by the last reading of the counters; the

@@ -139,6 +139,12 @@ impl Subscriptions {
         self.all = subscriptions;
     }
 
+    /// Takes others in place of those that are held.
+    pub(crate) fn replace(&mut self, subscriptions: Vec<Subscription>) {
+        self.changes += u64::from(self.all != subscriptions);
+        self.restore(subscriptions);
+    }
+
     /// Removes all subscriptions.
     pub(crate) fn clear(&mut self) {
         self.forget_lost(|_| None);

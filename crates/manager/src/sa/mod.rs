@@ -12,8 +12,10 @@
 //! | `inform` | subscriptions, and reports to subscribers |
 //! | `multicast` | groups, their members and LIDs |
 //! | `kept` | registrations that survive a restart |
+//! | `copies` | registrations for standbys, and from a master |
 
 mod class_port_info;
+mod copies;
 mod dispatch;
 mod inform;
 mod io;
@@ -198,7 +200,7 @@ impl Sa {
     }
 
     /// Outputs the groups as they are, and from now on counts members as known.
-    pub(crate) fn tell_groups(&mut self) {
+    pub fn tell_groups(&mut self) {
         let told = self.groups.for_manager();
         self.outputs.push_back(SaOutput::Multicast(told));
         self.publish_groups();

@@ -14,7 +14,7 @@ use super::query::{Found, Query, Records, Refusal};
 use crate::gsi::Form;
 
 /// A lease that does not end.
-const FOR_EVER: u32 = 0xFFFF_FFFF;
+pub(crate) const FOR_EVER: u32 = 0xFFFF_FFFF;
 /// Components of a Set that must be meant: the service and its port.
 const NEEDED: [[u32; 2]; 2] = [[0, 0], [4, 1]];
 
@@ -136,7 +136,7 @@ impl Services {
 
 impl Service {
     /// The record with the rest of its lease; others do not see its key.
-    fn told(&self, now: Tick, trusted: bool) -> ServiceRecord {
+    pub(crate) fn told(&self, now: Tick, trusted: bool) -> ServiceRecord {
         let left = self.until.map(|until| until.since(now).as_secs());
         let lease = left.map(|left| left.min(u64::from(FOR_EVER) - 1) as u32);
         ServiceRecord {

@@ -16,6 +16,7 @@ use weft_wire::id::Vl;
 
 use crate::cables::CablesSettings;
 use crate::congestion::CongestionSettings;
+use crate::dbsync::DbSyncSettings;
 use crate::pm::PmSettings;
 use crate::sa::SaSettings;
 use crate::sm::settings::{Settings, SettingsError, TopologySettings};
@@ -36,6 +37,8 @@ pub struct ManagerSettings {
     pub cables: CablesSettings,
     /// Congestion control.
     pub congestion: CongestionSettings,
+    /// Copy of registrations to standbys.
+    pub dbsync: DbSyncSettings,
 }
 
 impl Default for ManagerSettings {
@@ -46,6 +49,7 @@ impl Default for ManagerSettings {
             pm: Some(PmSettings::default()),
             cables: CablesSettings::default(),
             congestion: CongestionSettings::default(),
+            dbsync: DbSyncSettings::default(),
         }
     }
 }
@@ -64,6 +68,7 @@ impl ManagerSettings {
             pm: pm.then(|| PmSettings::from_config(&resolved, &sm)),
             cables: CablesSettings::from_config(instance),
             congestion: CongestionSettings::from_config(instance),
+            dbsync: DbSyncSettings::from_config(instance),
             sm,
         })
     }

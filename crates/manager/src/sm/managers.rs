@@ -66,6 +66,9 @@ impl Manager {
                 if takes_over {
                     self.inherit();
                 }
+                if role == SmState::STANDBY {
+                    self.registrations.stand_by_for(master);
+                }
                 if let Some(why) = news {
                     self.out.event(Event::Role { role, master, why });
                 }

@@ -231,6 +231,7 @@ impl Manager {
             Input::Received(packet) => self.received(now, &packet),
             Input::Command { id, command } => self.command(now, id, command),
             Input::Multicast(groups) => self.registrations.told(groups),
+            Input::CopiedFrom(master) => self.registrations.copied_from = master,
             Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
             Input::LinkErrors(all) => self.links_with_errors(now, &all),
             Input::Planned(planned) => self.planned(now, *planned),

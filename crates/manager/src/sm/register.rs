@@ -32,6 +32,10 @@ pub(super) struct Registrations {
     /// Whether the switches have the members' tables.
     pub update: Update,
     pub registering: Registering,
+    /// Port of the master whose registrations subnet administration holds.
+    pub copied_from: Option<Guid>,
+    /// Port of the master that this manager stands by for, or stood by for last.
+    pub stood_by_for: Option<Guid>,
 }
 
 /// Ports that still have to register again.
@@ -81,6 +85,22 @@ impl Registering {
 }
 
 impl Registrations {
+    /// This manager stands by for the one on a port. What it has of another master, or of the same one before it was
+    /// master itself, does not count.
+    pub(super) fn stand_by_for(&mut self, master: Option<Guid>) {
+        if self.stood_by_for != master {
+            (self.stood_by_for, self.copied_from) = (master, None);
+        }
+    }
+
+    /// Whether subnet administration holds what the last master had registered; only once, for the next master may
+    /// be another.
+    fn take_copy(&mut self) -> bool {
+        let master = self.stood_by_for.take();
+        let copied_from = self.copied_from.take();
+        self.members.is_some() && master.is_some() && copied_from == master
+    }
+
     /// Whether this manager's registrations are those of the fabric: most active ports
     /// still name it as their master.
     fn are_of(&self, devices: &Devices, own: Lid) -> bool {
@@ -109,9 +129,10 @@ impl Manager {
     pub(super) fn find_unregistered(&mut self) {
         let own = self.planning.plan.sm_lid();
         let takes_over = std::mem::take(&mut self.registrations.registering.takes_over);
+        let copied = takes_over && self.registrations.take_copy();
         let inherited = std::mem::take(&mut self.registrations.registering.inherited);
-        if takes_over && inherited && self.registrations.members.is_some() {
-            // Nodes that are new to this manager have registered with the one before.
+        if copied || takes_over && inherited && self.registrations.members.is_some() {
+            // Every port has registered at the last master, and is known from there.
             return;
         }
         if takes_over && !self.registrations.are_of(&self.devices, own) {
@@ -201,4 +222,39 @@ impl Manager {
 /// Whether a port names another manager than the one at `own` as its master.
 fn is_foreign(info: &PortInfo, own: Lid) -> bool {
     info.master_sm_lid != Lid(0) && info.master_sm_lid != own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Registrations of the master on a port, at a standby of the one on another.
+    fn held(of: Guid, stands_by_for: Guid) -> Registrations {
+        let mut registrations = Registrations::default();
+        registrations.stand_by_for(Some(stands_by_for));
+        registrations.told(Vec::new());
+        registrations.inherited = Some(of);
+        registrations
+    }
+
+    #[test]
+    fn registrations_count_once_and_only_those_of_the_last_master() {
+        let mut same = held(Guid(1), Guid(1));
+        assert!(same.take_inherited());
+        assert!(!same.take_inherited(), "they are this manager's own now");
+        assert!(!held(Guid(1), Guid(2)).take_inherited());
+        let mut unknown = held(Guid(1), Guid(1));
+        unknown.forget_members();
+        assert!(!unknown.take_inherited(), "members are not known");
+    }
+
+    #[test]
+    fn a_standby_that_loses_its_master_for_a_moment_keeps_them() {
+        let mut held = held(Guid(1), Guid(1));
+        held.stand_by_for(Some(Guid(1)));
+        assert!(held.take_inherited());
+        held.inherited = Some(Guid(1));
+        held.stand_by_for(Some(Guid(1)));
+        assert!(!held.take_inherited(), "it was master itself meanwhile");
+    }
 }

@@ -16,6 +16,7 @@ mod bring_up;
 mod cables;
 mod changes;
 mod congestion;
+mod dbsync;
 mod doubtful;
 mod effects;
 mod flapping;

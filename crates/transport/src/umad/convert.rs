@@ -1,9 +1,11 @@
 //! Between datagrams as the fabric has them and as the kernel has them.
 
+use weft_wire::Layout;
 use weft_wire::bits::{load, store};
 use weft_wire::header::{class, method};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
+use weft_wire::rmpp::{RMPP_AT, RmppHeader};
 
 use super::library::{From, PortInfo, To};
 
@@ -31,6 +33,16 @@ pub(super) fn class_of(mad: &[u8]) -> (u8, u8) {
 /// Whether it answers something.
 pub(super) fn is_response(mad: &[u8]) -> bool {
     method::is_response(load(mad, METHOD, 1) as u8)
+}
+
+/// Whether it is part of a transfer in segments: its RMPP header is active.
+pub(super) fn is_segment(mad: &[u8]) -> bool {
+    let is_segmented = matches!(
+        load(mad, CLASS, 1) as u8,
+        class::SUBN_ADM | class::SM_DBSYNC | class::PA
+    );
+    let header = mad.get(RMPP_AT..).unwrap_or_default();
+    is_segmented && RmppHeader::decode(header).is_ok_and(|header| header.active)
 }
 
 /// Its transaction identifier.

@@ -13,7 +13,8 @@ use weft_wire::packet::Packet;
 use super::PortSpec;
 use super::agents::registrations;
 use super::convert::{
-    LEN_MIN, class_of, from_kernel, is_response, set_transaction, to_kernel, transaction,
+    LEN_MIN, class_of, from_kernel, is_response, is_segment, set_transaction, to_kernel,
+    transaction,
 };
 use super::error::{UmadError, hint};
 use super::library::{Buffer, Library, NotReceived, PortInfo};
@@ -148,7 +149,13 @@ impl Port {
         };
         let mut timeout_ms = 0;
         if !is_response(&packet.mad) {
-            let id = lock(&self.requests).outgoing(transaction(&packet.mad));
+            let id = transaction(&packet.mad);
+            let mut requests = lock(&self.requests);
+            let id = match is_segment(&packet.mad) {
+                true => requests.outgoing_segment(key.0, id),
+                false => requests.outgoing(id),
+            };
+            drop(requests);
             set_transaction(&mut packet.mad, id);
             timeout_ms = ANSWER_TIMEOUT_MS;
         }

@@ -2,10 +2,15 @@
 //!
 //! The kernel puts its own number into the upper half of a request's identifier, and refuses a
 //! second request with the identifier of a pending one. So each request, retries included,
-//! is sent under a unique number, and its answer gets the program's identifier back.
+//! is sent under a unique number, and its answer gets the program's identifier back. The segments of one request, and
+//! the acknowledgements of its answer, share a number: both sides know the transfer by it.
+
+use std::collections::VecDeque;
 
 /// Requests that are remembered; the oldest is forgotten first.
 const REMEMBERED_MAX: usize = 65_536;
+/// Transfers that are remembered; the oldest is forgotten first.
+const TRANSFERS_MAX: usize = 256;
 
 /// Requests that may be answered.
 #[derive(Debug)]
@@ -13,6 +18,8 @@ pub(super) struct Requests {
     next: u32,
     /// By the lower bits of the number: the number itself and the program's identifier.
     sent: Vec<(u32, u64)>,
+    /// Requests in segments: class and identifier of the program, and the number.
+    transfers: VecDeque<((u8, u64), u32)>,
 }
 
 impl Requests {
@@ -20,6 +27,7 @@ impl Requests {
         Self {
             next: 1,
             sent: vec![(0, 0); REMEMBERED_MAX],
+            transfers: VecDeque::new(),
         }
     }
 
@@ -30,6 +38,20 @@ impl Requests {
         self.next = self.next.checked_add(1).unwrap_or(1);
         self.sent[number as usize % REMEMBERED_MAX] = (number, id);
         u64::from(number)
+    }
+
+    /// The identifier under which a datagram of a transfer goes out, by the class and the program's identifier.
+    pub(super) fn outgoing_segment(&mut self, class: u8, id: u64) -> u64 {
+        let mut transfers = self.transfers.iter();
+        if let Some((_, number)) = transfers.find(|(key, _)| *key == (class, id)) {
+            return u64::from(*number);
+        }
+        let number = self.outgoing(id);
+        if self.transfers.len() >= TRANSFERS_MAX {
+            self.transfers.pop_front();
+        }
+        self.transfers.push_back(((class, id), number as u32));
+        number
     }
 
     /// The program's identifier of the answered request; `None` if there is no such request.
@@ -71,6 +93,19 @@ mod tests {
         }
         assert_eq!(requests.incoming(first), None);
         assert_eq!(requests.incoming(second), Some(2));
+    }
+
+    #[test]
+    fn segments_of_a_request_share_a_number() {
+        let mut requests = Requests::new();
+        let first = requests.outgoing_segment(0x31, 5);
+        assert_eq!(requests.outgoing_segment(0x31, 5), first);
+        assert_ne!(requests.outgoing_segment(0x03, 5), first);
+        assert_eq!(requests.incoming(first), Some(5));
+        for id in 100..100 + TRANSFERS_MAX as u64 {
+            requests.outgoing_segment(0x31, id);
+        }
+        assert_ne!(requests.outgoing_segment(0x31, 5), first, "it is forgotten");
     }
 
     #[test]

@@ -37,7 +37,7 @@ const ONE_VALUE: &str = "only one value is allowed";
 const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
 
 /// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
-const OF_THE_DAEMON: [(&str, &str, &str); 33] = [
+const OF_THE_DAEMON: [(&str, &str, &str); 34] = [
     ("Shared/Start", "refusals", INSTANCE),
     ("Shared/Name", "refusals", INSTANCE),
     ("Sm/Start", "refusals", INSTANCE),
@@ -80,6 +80,11 @@ const OF_THE_DAEMON: [(&str, &str, &str); 33] = [
         "Pm/SweepErrorInfoLogThresholds/Routing",
         CAUSE_TESTS,
         CAUSES,
+    ),
+    (
+        "Sm/DbSyncInterval",
+        "../../../manager/tests/it/dbsync",
+        "everything_is_sent_again_at_the_interval_and_0_sends_nothing",
     ),
     ("Pm/ShortTermHistory/Enable", KEPT_IMAGES, TOGETHER),
     (

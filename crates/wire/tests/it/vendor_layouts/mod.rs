@@ -49,6 +49,16 @@ const NOT_IN_HEADERS: &[(&str, &str)] = &[
     ),
     ("STL_ERROR_INFO_REQ", "stl_pm.h, not installed by Debian"),
     ("STL_ERROR_INFO_RSP", "stl_pm.h, not installed by Debian"),
+    ("SmSyncStat_t", "sm_dbsync.h, not installed by Debian"),
+    ("SMDBSync_t", "ib_sm.h, not installed by Debian"),
+    ("SMDBCCCSync_t", "ib_sm.h, not installed by Debian"),
+    ("SMDBSyncFile_t", "ib_sm.h, not installed by Debian"),
+    ("McGroupSync_t", "sm_dbsync.h, not installed by Debian"),
+    (
+        "STL_MCMEMBER_SYNCDB",
+        "stl_sa_priv.h, not installed by Debian",
+    ),
+    ("SubscriberKey_t", "ib_sa.h, not installed by Debian"),
     (
         "attribute modifier",
         "only a comment in the headers, no structure",
