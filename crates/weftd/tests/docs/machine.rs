@@ -39,6 +39,7 @@ while (($#)); do
     case $1 in
     --listen) port=${2##*:}; shift ;;
     --metrics) shift ;;
+    --peer) rest+=("$1" "$(sed -n 's/^api //p' "$MACHINE/addresses-${2##*:}")"); shift ;;
     --config | -c) config=(--config "$2"); shift ;;
     --state-dir) state=(--state-dir "$2"); shift ;;
     --emulate) state=(); rest+=("$1" "$2"); shift ;;
