@@ -14,6 +14,7 @@
 //! | [`device`] | registers that all nodes have |
 //! | [`network`] | all devices, and their ports by index |
 //! | [`link`] | link state machine |
+//! | [`training`] | links that take their time to come up |
 //! | [`settings`] | writes to a port's registers |
 //! | [`forward`] | the path of a packet |
 //! | [`circles`] | data packets that circle |
@@ -45,6 +46,7 @@ pub mod settings;
 pub mod switch;
 pub mod tables;
 pub mod traffic;
+pub mod training;
 
 pub use counters::{Counter, VlCounter};
 pub use device::Device;

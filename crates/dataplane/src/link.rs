@@ -40,6 +40,7 @@ impl Network {
 
     /// Sets the registers for a port without a link.
     pub(crate) fn set_down(&mut self, at: PortIndex, reason: LinkDownReason) {
+        self.end_training(at);
         let cabled = self.peer(at).is_some() && !self.links[at.0 as usize].cut;
         let registers = &mut self.ports[at.0 as usize];
         powered_on::link_down(&mut registers.info, reason);
@@ -64,10 +65,25 @@ impl Network {
             return;
         }
         let common = (self.common_width(at, peer), self.common_speed(at, peer));
-        let (Some(width), Some(speed)) = common else {
-            return;
-        };
-        for (end, other) in [(at, peer), (peer, at)] {
+        if let (Some(_), Some(_)) = common
+            && !self.begin_training(at, peer)
+        {
+            self.bring_up(&[at, peer]);
+        }
+    }
+
+    /// Brings ends of one link up that have trained; leaves them polling where they have nothing in common any more.
+    pub(crate) fn bring_up(&mut self, ends: &[PortIndex]) {
+        for end in ends.iter().copied() {
+            let Some(other) = self.peer(end) else {
+                return;
+            };
+            let common = (self.common_width(end, other), self.common_speed(end, other));
+            let (Some(width), Some(speed)) = common else {
+                let reason = self.port(end).info().link_down_reason;
+                self.set_down(end, reason);
+                continue;
+            };
             let neighbor = self.neighbor(other);
             let info = &mut self.ports[end.0 as usize].info;
             powered_on::link_up(info, width, speed, neighbor);
@@ -117,6 +133,8 @@ impl Network {
     /// Takes a link down, with the reason at this end and the one reported by the neighbour.
     pub(crate) fn take_down(&mut self, at: PortIndex, reason: LinkDownReason) {
         let up = self.state(at) != PortState::DOWN;
+        let peer_up = |peer: &PortIndex| self.state(*peer) != PortState::DOWN;
+        let peer = self.peer(at).filter(peer_up);
         let reason_before = self.port(at).info().link_down_reason;
         self.set_down(at, if up { reason } else { reason_before });
         if !up {
@@ -124,7 +142,7 @@ impl Network {
         }
         self.counters(at).add(Counter::LinkDowned, 1);
         self.note_change(at);
-        if let Some(peer) = self.peer(at) {
+        if let Some(peer) = peer {
             self.set_down(peer, LinkDownReason::NEIGHBOR_UNKNOWN);
             self.ports[peer.0 as usize].info.neighbor_link_down_reason = reason;
             self.counters(peer).add(Counter::LinkDowned, 1);
@@ -133,7 +151,7 @@ impl Network {
     }
 
     /// A switch notes that a link of it came up or went down.
-    fn note_change(&mut self, at: PortIndex) {
+    pub(crate) fn note_change(&mut self, at: PortIndex) {
         let id = self.node_of(at);
         if let Some(registers) = self.switch_mut(id) {
             registers.info.port_state_change = true;

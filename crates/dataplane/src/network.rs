@@ -16,6 +16,7 @@ use crate::registers::{PortRegisters, PortTable};
 use crate::settings::Refused;
 use crate::switch::SwitchRegisters;
 use crate::tables::TablePool;
+use crate::training::Trainings;
 
 /// A port's dense index in one [`Network`], in the order of nodes and port numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +74,8 @@ pub struct Network {
     pub(crate) bad_cables: BTreeMap<PortIndex, BadCable>,
     /// What modules measure that do not measure what is usual.
     pub(crate) optics: BTreeMap<PortIndex, Optics>,
+    /// How links come up.
+    pub(crate) trainings: Trainings,
 }
 
 impl Network {
@@ -90,6 +93,7 @@ impl Network {
             state_changes: 0,
             bad_cables: BTreeMap::new(),
             optics: BTreeMap::new(),
+            trainings: Trainings::default(),
             topology: topology.clone(),
         };
         for (id, _) in topology.nodes() {

@@ -76,13 +76,14 @@ impl Fates {
         }
     }
 
-    fn happens(&mut self, probability: f64) -> bool {
+    /// Whether something of a probability happens.
+    pub(crate) fn happens(&mut self, probability: f64) -> bool {
         // 53 random bits make an even number in 0 to 1.
         probability > 0.0 && (self.next() >> 11) as f64 / ((1u64 << 53) as f64) < probability
     }
 
     /// An even number in 0 to `most`.
-    fn up_to(&mut self, most: u64) -> u64 {
+    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
             return 0;
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use weft_dataplane::training::LinkTraining;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::packet::Packet;
 
@@ -99,6 +100,14 @@ pub enum Control {
         times: u32,
         /// The time, nanoseconds: up to a day.
         over_ns: u64,
+    },
+    /// Sets how links come up from now on; one on its way begins again.
+    LinkTraining {
+        /// A port whose link it is; none for all links.
+        at: Option<(Guid, PortNum)>,
+        /// How it comes up. Times are up to an hour; a link that may fail needs a time of a millisecond in
+        /// Polling and Training together.
+        how: LinkTraining,
     },
     /// Exchanges the cables in two ports.
     ExchangeCables {

@@ -16,6 +16,7 @@ use weft_transport::Address;
 
 use super::fields::{ClaimedFields, CountedFields, MeasuredFields, guid};
 use super::nanoseconds;
+use super::training::TrainingFields;
 
 /// Speeds of a lane, Gb/s.
 const SLOW: &str = "12.5";
@@ -90,6 +91,16 @@ enum Change {
         /// Time from the first change to the last: 10s, up to 3600s
         #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanoseconds)]
         over: u64,
+    },
+    /// Set how links come up from now on: at once without options, all links without a port
+    ///
+    /// A link on its way begins again.
+    LinkTraining {
+        /// Ports: edge1:3, node1:1, 'core*:*', 0x0011750102000001:3, or 5% of the links between switches
+        #[arg(value_name = "PORT")]
+        port: Option<String>,
+        #[command(flatten)]
+        how: TrainingFields,
     },
     /// Exchange the cables in two ports, as someone plugs them into each other's place
     ExchangeCables {
@@ -321,6 +332,7 @@ impl Change {
             Self::LinkLanes { at, .. } => ("lanes set", at.wanted()),
             Self::LinkSpeed { port: at, .. } => ("speed set", port(at, None)),
             Self::Flap { port, .. } => ("goes down and up", port.wanted()),
+            Self::LinkTraining { port: Some(at), .. } => ("training set", port(at, None)),
             Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
             Self::LinkErrors(at) => ("errors reported", at.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
@@ -338,7 +350,10 @@ impl Change {
             Self::TakeLid(at) => ("LID taken", at.wanted()),
             Self::UncheckFirmware(node) => ("firmware not checked", node.wanted()),
             Self::CheckFirmware(node) => ("firmware checked", node.wanted()),
-            Self::ExchangeCables { .. } | Self::Faults { .. } | Self::Traffic(_) => return None,
+            Self::ExchangeCables { .. }
+            | Self::LinkTraining { port: None, .. }
+            | Self::Faults { .. }
+            | Self::Traffic(_) => return None,
         })
     }
 
@@ -368,6 +383,10 @@ impl Change {
                 port,
                 times: *times,
                 over_ns: *over,
+            },
+            Self::LinkTraining { how, .. } => Control::LinkTraining {
+                at: Some((node, port)),
+                how: how.into(),
             },
             Self::CableErrors(at) => Control::CableErrors {
                 node,
@@ -432,6 +451,13 @@ impl Change {
                 };
                 (Control::TrafficStop { name }, said)
             }
+            Self::LinkTraining { how, .. } => (
+                Control::LinkTraining {
+                    at: None,
+                    how: (&how).into(),
+                },
+                "training of all links set".to_owned(),
+            ),
             Self::Faults {
                 loss,
                 duplicate,

@@ -3,6 +3,7 @@
 pub(crate) mod ctl;
 mod fields;
 pub(crate) mod run;
+mod training;
 
 use clap::{Args, Parser, Subcommand};
 use weft_fabric::generate::{FABRICS, FabricSpec};

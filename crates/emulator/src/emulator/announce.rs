@@ -19,6 +19,7 @@ impl Emulator {
     /// Switches whose ports went up or down say so, and those with a link that lost lanes: HFIs tell
     /// neither (`hfi1`, `mad.c` sends no such trap).
     pub(super) fn announce_changes(&mut self) {
+        self.await_trainings();
         for node in self.network.take_narrowed() {
             self.announce(node, News::Width);
         }

@@ -50,6 +50,10 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 self.flap(at, times, over_ns)?;
             }
+            Control::LinkTraining { at, how } => {
+                let at = at.map(|(node, port)| self.cable(node, port)).transpose()?;
+                self.set_link_training(at, how)?;
+            }
             Control::ExchangeCables { ports: [a, b] } => {
                 let (a, b) = (self.cable(a.0, a.1)?, self.cable(b.0, b.1)?);
                 self.end_flap(a);
@@ -212,7 +216,7 @@ impl Emulator {
         Ok(())
     }
 
-    fn cable(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
+    pub(super) fn cable(&self, guid: Guid, port: PortNum) -> Result<PortIndex, ControlError> {
         let device = self.network.device_at(self.node(guid)?);
         let at = device.port(port).filter(|at| self.network.has_cable(*at));
         at.ok_or(ControlError::NoCable { node: guid, port })

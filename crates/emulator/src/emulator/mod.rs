@@ -4,6 +4,7 @@ mod announce;
 mod controls;
 mod flap;
 mod traffic;
+mod training;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -101,6 +102,8 @@ pub struct Emulator {
     losses: Losses,
     options: Options,
     fates: Fates,
+    /// Draws for links on their way up: those of datagrams stay as they are.
+    training_fates: Fates,
     queue: Queue,
     out: VecDeque<Output>,
     now: Tick,
@@ -131,6 +134,7 @@ impl Emulator {
             losses: Losses::default(),
             options,
             fates,
+            training_fates: Fates::new(options.seed ^ training::STREAM),
             queue: Queue::default(),
             out: VecDeque::new(),
             now: Tick(0),
@@ -224,6 +228,7 @@ impl Emulator {
                 Event::Trap { node, news } => self.trap_due(node, news),
                 Event::Traffic => self.traffic_due(),
                 Event::Flap { at, number } => self.flap_due(at, number),
+                Event::Training { at, number, fails } => self.training_due(at, number, fails),
             }
         }
         self.now = self.now.max(now);

@@ -51,6 +51,7 @@ mod strays;
 mod stream;
 mod stubborn;
 mod topology_lids;
+mod training;
 mod unintended;
 mod unused_links;
 mod wrong_cables;

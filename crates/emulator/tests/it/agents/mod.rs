@@ -14,4 +14,5 @@ mod performance;
 mod player;
 mod routes;
 mod traffic;
+mod training;
 mod traps;

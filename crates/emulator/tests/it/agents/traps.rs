@@ -43,7 +43,7 @@ fn notice(packet: &Packet) -> (SmpView<'_>, Notice) {
 }
 
 /// The manager's answer to a trap.
-fn repress(trap: &Packet) -> Packet {
+pub(crate) fn repress(trap: &Packet) -> Packet {
     let mut packet = trap.clone();
     std::mem::swap(&mut packet.slid, &mut packet.dlid);
     store(&mut packet.mad, 3, 1, u64::from(method::TRAP_REPRESS));
