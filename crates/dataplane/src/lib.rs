@@ -19,8 +19,10 @@
 //! | [`forward`] | the path of a packet |
 //! | [`circles`] | data packets that circle |
 //! | [`bad_cables`] | cables that damage packets |
+//! | [`cable_memory`] | what cables say of themselves |
 //! | [`cable_speed`] | cables whose lanes are slower than usual |
 //! | [`exchanged_cables`] | cables that someone plugs into each other's port |
+//! | [`plugged_cables`] | cables that someone pulls or plugs in |
 //! | [`optics`] | what modules of optical cables measure |
 //! | [`constants`] | measured or specified properties of components, each with its source |
 //! | [`packets`] | packets in virtual time: lanes, credits, lifetimes, adaptive routes |
@@ -28,6 +30,7 @@
 //! | [`fluid`] | rates of flows that share links fairly, without packets |
 
 pub mod bad_cables;
+pub mod cable_memory;
 pub mod cable_speed;
 pub mod circles;
 pub mod constants;
@@ -41,6 +44,7 @@ pub mod network;
 pub mod optics;
 pub mod packets;
 mod partition;
+pub mod plugged_cables;
 pub mod registers;
 pub mod settings;
 pub mod switch;

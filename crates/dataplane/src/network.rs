@@ -8,6 +8,7 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology, Topolog
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use crate::bad_cables::BadCable;
+use crate::cable_memory::CableEnd;
 use crate::constants::QUALITY_EXCELLENT;
 use crate::counters::{Counter, PortCounters, Traffic, VL15, VlCounter};
 use crate::device::Device;
@@ -76,6 +77,10 @@ pub struct Network {
     pub(crate) optics: BTreeMap<PortIndex, Optics>,
     /// How links come up.
     pub(crate) trainings: Trainings,
+    /// What cables say of themselves that do not say what is usual.
+    pub(crate) cable_ends: BTreeMap<PortIndex, CableEnd>,
+    /// Cables that were plugged in since the beginning.
+    pub(crate) cables_plugged: u64,
 }
 
 impl Network {
@@ -94,6 +99,8 @@ impl Network {
             bad_cables: BTreeMap::new(),
             optics: BTreeMap::new(),
             trainings: Trainings::default(),
+            cable_ends: BTreeMap::new(),
+            cables_plugged: 0,
             topology: topology.clone(),
         };
         for (id, _) in topology.nodes() {

@@ -114,6 +114,45 @@ pub enum Control {
         /// The ports, each by its node.
         ports: [(Guid, PortNum); 2],
     },
+    /// Plugs an end of a cable into another port, which has none.
+    MoveCable {
+        /// Where it is pulled, by the node.
+        from: (Guid, PortNum),
+        /// Where it is plugged in.
+        to: (Guid, PortNum),
+    },
+    /// Plugs a new cable into two ports; those that are there are pulled. Two ports of one switch make a loop.
+    PlugCable {
+        /// The ports, each by its node.
+        ports: [(Guid, PortNum); 2],
+    },
+    /// Pulls the cable at a port out of both its ends: neither has a module.
+    PullCable {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// Puts another cable in the place of the one at a port.
+    ReplaceCable {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Its serial number: up to 16 characters of ASCII.
+        serial: String,
+        /// Its part number likewise; none for the usual one.
+        part: Option<String>,
+    },
+    /// Sets whether the memory of the module in a port cannot be read.
+    CableBusy {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Whether it cannot.
+        busy: bool,
+    },
     /// Lets the cable at a port damage data packets in both directions: the receiving port counts them as
     /// LocalLinkIntegrityErrors, and none is lost.
     CableErrors {
@@ -275,6 +314,33 @@ pub enum ControlError {
         /// The port.
         port: PortNum,
     },
+    /// No port there that a cable fits in.
+    #[error("node {node} has no port {port} for a cable")]
+    NoPort {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// A cable is there.
+    #[error("port {port} of node {node} has a cable; exchange the two, or pull that one first")]
+    Occupied {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// One port for both ends of a cable.
+    #[error("both ends of a cable cannot be in port {port} of node {node}")]
+    OnePort {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+    },
+    /// A text that a cable's memory does not hold.
+    #[error("{0:?} is not 1 to 16 printable characters of ASCII, as a cable's memory has them")]
+    CableText(String),
     /// The cable there measures nothing.
     #[error(
         "the cable in port {port} of node {node} is of copper; only modules between switches measure something"

@@ -375,6 +375,12 @@ impl Topology {
         }
     }
 
+    /// Plugs a cable into two ports that have none.
+    pub fn plug_cable(&mut self, a: PortRef, b: PortRef) {
+        self.lead(a, Some(b));
+        self.lead(b, Some(a));
+    }
+
     /// Pulls the cable at a port, both ends; returns whether there was one.
     pub fn disconnect(&mut self, at: PortRef) -> bool {
         let Some(other) = self.peer(at) else {

@@ -112,7 +112,7 @@ impl Served {
             return;
         };
         let before = self.sa.registered();
-        match Sa::restored(settings(), &stored) {
+        match Sa::restored(settings(), &stored, Tick(0)) {
             Ok(sa) => self.sa = sa,
             Err(error) => panic!("what was kept cannot be read: {error}"),
         }

@@ -70,8 +70,9 @@ const OPTICAL: Content = &[
         &[0x84, 0xD0, 0x03, 0xE8, 0x42, 0x68, 0x07, 0xD0],
     ),
 ];
-/// Offset and length of the serial number.
-const SERIAL: (usize, usize) = (UPPER + 68, 16);
+/// Offsets of the part number and the serial number, 16 bytes each.
+const PART: usize = UPPER + 40;
+const SERIAL: usize = UPPER + 68;
 /// Check codes: of bytes 128 to 190 and 192 to 222.
 const CHECK_BASE: usize = UPPER + 63;
 const CHECK_EXTENDED: usize = UPPER + 95;
@@ -87,6 +88,10 @@ pub(super) fn cable_info(
     let at = request.device(network).port(ports.first);
     let at = at.filter(|at| has_memory(network, *at));
     let at = at.ok_or(Failure::Invalid)?;
+    // What the bus of the module does not give: `hfi1`, `mad.c`, `__subn_get_opa_cable_info`.
+    if network.is_cable_busy(at) {
+        return Err(Failure::Invalid);
+    }
     let (start, len) = (modifier.address, u16::from(modifier.len_less_one) + 1);
     let page = CableInfo::PAGE_LEN;
     if start / page != (start + len - 1) / page {
@@ -119,8 +124,10 @@ fn memory(network: &Network, at: PortIndex) -> [u8; MEMORY] {
     if let Some(optics) = optics {
         put_monitors(&mut memory, &optics);
     }
-    let serial = serial(network, at);
-    put(&mut memory, SERIAL.0, &serial[..SERIAL.1]);
+    put(&mut memory, SERIAL, &network.cable_serial(at));
+    if let Some(part) = network.cable_part(at) {
+        put(&mut memory, PART, &part);
+    }
     memory[CHECK_BASE] = sum(&memory[UPPER..CHECK_BASE]);
     memory[CHECK_EXTENDED] = sum(&memory[CHECK_BASE + 1..CHECK_EXTENDED]);
     memory
@@ -146,22 +153,6 @@ fn put_monitors(memory: &mut [u8; MEMORY], optics: &Optics) {
             put(memory, place + 2 * lane, &value.to_be_bytes());
         }
     }
-}
-
-/// Serial number, equal at both ends of a cable: from the node and port of its lower end.
-fn serial(network: &Network, at: PortIndex) -> [u8; 16] {
-    let lower = network.peer(at).map_or(at, |peer| at.min(peer));
-    let guid = network.device_at(network.node_of(lower)).info.node_guid.0;
-    let text = format!(
-        "W{:012X}{:03}",
-        guid & 0xFFFF_FFFF_FFFF,
-        network.number_of(lower).0
-    );
-    let mut serial = [b' '; 16];
-    for (to, from) in serial.iter_mut().zip(text.bytes()) {
-        *to = from;
-    }
-    serial
 }
 
 fn sum(bytes: &[u8]) -> u8 {

@@ -14,6 +14,7 @@ use weft_fabric::text::for_terminal;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_transport::Address;
 
+use super::cables::{CableChange, NewCable};
 use super::fields::{ClaimedFields, CountedFields, MeasuredFields, guid};
 use super::nanoseconds;
 use super::training::TrainingFields;
@@ -102,15 +103,22 @@ enum Change {
         #[command(flatten)]
         how: TrainingFields,
     },
-    /// Exchange the cables in two ports, as someone plugs them into each other's place
-    ExchangeCables {
-        /// A port: edge1:3
-        #[arg(value_name = "PORT")]
-        a: String,
-        /// The other port: edge1:4
-        #[arg(value_name = "PORT")]
-        b: String,
+    /// Changes of two ports
+    #[command(flatten)]
+    Cables(CableChange),
+    /// Pull the cable at a port out of both its ends
+    PullCable(Port),
+    /// Put another cable in the place of the one at a port
+    ReplaceCable {
+        #[command(flatten)]
+        port: Port,
+        #[command(flatten)]
+        cable: NewCable,
     },
+    /// Let the memory of the module in a port be unreadable, as while its bus hangs
+    CableBusy(Port),
+    /// Let it be read again
+    CableReadable(Port),
     /// Let the cable at a port damage data packets: both its ports count LocalLinkIntegrityErrors
     ///
     /// VALUE is the number of damaged packets of a million, 0 to 1000000; 0 for a good cable.
@@ -333,6 +341,10 @@ impl Change {
             Self::LinkSpeed { port: at, .. } => ("speed set", port(at, None)),
             Self::Flap { port, .. } => ("goes down and up", port.wanted()),
             Self::LinkTraining { port: Some(at), .. } => ("training set", port(at, None)),
+            Self::PullCable(at) => ("cable pulled", at.wanted()),
+            Self::ReplaceCable { port, .. } => ("cable replaced", port.wanted()),
+            Self::CableBusy(at) => ("memory unreadable", at.wanted()),
+            Self::CableReadable(at) => ("memory readable", at.wanted()),
             Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
             Self::LinkErrors(at) => ("errors reported", at.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
@@ -350,7 +362,7 @@ impl Change {
             Self::TakeLid(at) => ("LID taken", at.wanted()),
             Self::UncheckFirmware(node) => ("firmware not checked", node.wanted()),
             Self::CheckFirmware(node) => ("firmware checked", node.wanted()),
-            Self::ExchangeCables { .. }
+            Self::Cables(_)
             | Self::LinkTraining { port: None, .. }
             | Self::Faults { .. }
             | Self::Traffic(_) => return None,
@@ -361,6 +373,7 @@ impl Change {
     fn at(&self, node: Guid, port: PortNum) -> Result<Control, Box<dyn Error>> {
         let small = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
         let refuse_arm = |refuse| Control::RefuseArm { node, port, refuse };
+        let busy = |busy| Control::CableBusy { node, port, busy };
         let silence = |silent| Control::Silence { node, silent };
         let firmware = |unchecked| Control::UncheckedFirmware { node, unchecked };
         Ok(match self {
@@ -388,6 +401,15 @@ impl Change {
                 at: Some((node, port)),
                 how: how.into(),
             },
+            Self::PullCable(_) => Control::PullCable { node, port },
+            Self::ReplaceCable { cable, .. } => Control::ReplaceCable {
+                node,
+                port,
+                serial: cable.serial.clone(),
+                part: cable.part.clone(),
+            },
+            Self::CableBusy(_) => busy(true),
+            Self::CableReadable(_) => busy(false),
             Self::CableErrors(at) => Control::CableErrors {
                 node,
                 port,
@@ -431,7 +453,7 @@ impl Change {
             },
             Self::UncheckFirmware(_) => firmware(true),
             Self::CheckFirmware(_) => firmware(false),
-            Self::ExchangeCables { .. } | Self::Faults { .. } | Self::Traffic(_) => {
+            Self::Cables(_) | Self::Faults { .. } | Self::Traffic(_) => {
                 return Err("not a change of a node".into());
             }
         })
@@ -484,8 +506,8 @@ impl Change {
 
 pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     let controller = Controller::Socket(ctl.connect);
-    if let Change::ExchangeCables { a, b } = &ctl.change {
-        return exchange_cables(&controller, [a, b], ctl.json).await;
+    if let Change::Cables(change) = &ctl.change {
+        return change.run(&controller, ctl.json).await;
     }
     let Some((done, wanted)) = ctl.change.wanted() else {
         return match ctl.change.of_all()? {
@@ -524,48 +546,15 @@ pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn exchange_cables(
-    controller: &Controller,
-    ports: [&String; 2],
-    json: bool,
-) -> Result<(), Box<dyn Error>> {
-    let mut places = Vec::new();
-    for text in ports {
-        let wanted = Target {
-            text: text.clone(),
-            ports: true,
-            seed: 0,
-        };
-        let found = controller.places(wanted).await?;
-        let [place] = &found[..] else {
-            return Err(format!("'{text}' names several ports; name one, such as edge1:3").into());
-        };
-        places.push(place.clone());
-    }
-    let [a, b] = &places[..] else { return Ok(()) };
-    let end = |place: &Place| (Guid(place.guid), PortNum(place.port.unwrap_or_default()));
-    let ports = [end(a), end(b)];
-    controller
-        .control(Control::ExchangeCables { ports })
-        .await?;
-    let done = "cables exchanged";
-    match json {
-        true => print(&serde_json::to_string_pretty(
-            &json!({ "done": done, "at": places }),
-        )?),
-        false => print(&format!("{done}: {} and {}", described(a), described(b))),
-    }
-}
-
 /// `edge1:3 (to core1:1)`.
-fn described(place: &Place) -> String {
+pub(super) fn described(place: &Place) -> String {
     let port = place.port.map_or(String::new(), |port| format!(":{port}"));
     let far = place.far.as_ref();
     let far = far.map_or(String::new(), |(name, port)| format!(" (to {name}:{port})"));
     format!("{}{port}{far}", place.name)
 }
 
-fn print(text: &str) -> Result<(), Box<dyn Error>> {
+pub(super) fn print(text: &str) -> Result<(), Box<dyn Error>> {
     writeln!(stdout(), "{}", for_terminal(text))
         .map_err(|error| format!("cannot write: {error}"))?;
     Ok(())

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cables;
 pub(crate) mod ctl;
 mod fields;
 pub(crate) mod run;

@@ -54,12 +54,12 @@ impl Emulator {
                 let at = at.map(|(node, port)| self.cable(node, port)).transpose()?;
                 self.set_link_training(at, how)?;
             }
-            Control::ExchangeCables { ports: [a, b] } => {
-                let (a, b) = (self.cable(a.0, a.1)?, self.cable(b.0, b.1)?);
-                self.end_flap(a);
-                self.end_flap(b);
-                self.network.exchange_cables(a, b);
-            }
+            Control::ExchangeCables { .. }
+            | Control::MoveCable { .. }
+            | Control::PlugCable { .. }
+            | Control::PullCable { .. }
+            | Control::ReplaceCable { .. }
+            | Control::CableBusy { .. } => self.change_cable(control)?,
             Control::CableErrors { node, port, errors } => {
                 let at = self.cable(node, port)?;
                 self.set_cable_errors(at, errors)?;

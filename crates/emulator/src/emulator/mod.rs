@@ -1,6 +1,7 @@
 //! The core: delivers datagrams in time.
 
 mod announce;
+mod cables;
 mod controls;
 mod flap;
 mod traffic;

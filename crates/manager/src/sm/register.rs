@@ -233,28 +233,28 @@ mod tests {
         let mut registrations = Registrations::default();
         registrations.stand_by_for(Some(stands_by_for));
         registrations.told(Vec::new());
-        registrations.inherited = Some(of);
+        registrations.copied_from = Some(of);
         registrations
     }
 
     #[test]
     fn registrations_count_once_and_only_those_of_the_last_master() {
         let mut same = held(Guid(1), Guid(1));
-        assert!(same.take_inherited());
-        assert!(!same.take_inherited(), "they are this manager's own now");
-        assert!(!held(Guid(1), Guid(2)).take_inherited());
+        assert!(same.take_copy());
+        assert!(!same.take_copy(), "they are this manager's own now");
+        assert!(!held(Guid(1), Guid(2)).take_copy());
         let mut unknown = held(Guid(1), Guid(1));
         unknown.forget_members();
-        assert!(!unknown.take_inherited(), "members are not known");
+        assert!(!unknown.take_copy(), "members are not known");
     }
 
     #[test]
     fn a_standby_that_loses_its_master_for_a_moment_keeps_them() {
         let mut held = held(Guid(1), Guid(1));
         held.stand_by_for(Some(Guid(1)));
-        assert!(held.take_inherited());
-        held.inherited = Some(Guid(1));
+        assert!(held.take_copy());
+        held.copied_from = Some(Guid(1));
         held.stand_by_for(Some(Guid(1)));
-        assert!(!held.take_inherited(), "it was master itself meanwhile");
+        assert!(!held.take_copy(), "it was master itself meanwhile");
     }
 }

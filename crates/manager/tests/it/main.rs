@@ -14,6 +14,7 @@ mod admission;
 mod back;
 mod bring_up;
 mod cables;
+mod cables_moved;
 mod changes;
 mod congestion;
 mod dbsync;

@@ -4,6 +4,7 @@
 mod aggregates;
 mod arming;
 mod attributes;
+mod cables;
 mod circles;
 mod claims;
 mod devices;
