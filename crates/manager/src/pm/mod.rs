@@ -132,6 +132,7 @@ impl Pm {
             PmInput::Kept(images) => self.history.kept(images),
             PmInput::Removed(images) => self.history.removed(&images),
             PmInput::Recalled { name, image } => self.recalled(now, name, image),
+            PmInput::RecallRefused(name) => self.recall_refused(now, name),
             PmInput::Clear(order) => self.order(now, order),
         }
         self.expire(now);
