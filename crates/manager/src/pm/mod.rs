@@ -31,6 +31,7 @@ mod pa;
 mod roster;
 pub mod settings;
 mod sweep;
+mod then;
 mod view;
 
 use std::collections::VecDeque;
@@ -57,6 +58,7 @@ pub use kept::Kept;
 pub use roster::{BUILT_IN_GROUPS, FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
+pub use then::Recorded;
 pub use view::{LinkView, PortView, Sending};
 
 /// The performance manager of one fabric.
