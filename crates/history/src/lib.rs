@@ -16,7 +16,7 @@
 //! | `budget` | which files are removed first |
 //! | `states` | states: pieces of bytes of which this crate knows no more |
 //! | `gaps` | times of which nothing is known, and why |
-//! | `recorder`, `reader` | the two ends |
+//! | `recorder`, `reader` | the two ends; `wanted` has the rows of a question, `reading` all ports at a moment |
 
 pub mod audit;
 mod budget;
@@ -24,16 +24,19 @@ mod error;
 mod gaps;
 mod log;
 mod reader;
+mod reading;
 mod recorder;
 mod rollup;
 mod row;
 mod segment;
 mod states;
 mod tables;
+mod wanted;
 
 pub use error::HistoryError;
 pub use gaps::Gap;
 pub use reader::{EventFilter, Kept, KeptStates, KeptTable, POINTS_MAX, Reader, Sample};
+pub use reading::{PastReading, PortThen};
 pub use recorder::{BUDGET_MIN, Mark, Recorder, Usage};
 pub use row::{COUNTERS, EventRow, PortKey, PortRow, Totals};
 pub use states::{PastState, STATE_LASTS_MS, StateAnswer, StateHead, StateQuestion, StateRecord};

@@ -11,6 +11,7 @@ use crate::row::{EventRow, PortKey, Totals};
 use crate::segment::{Listed, SegmentName, SegmentReader, list};
 use crate::states::{StateAnswer, StateQuestion, newest_ms, oldest_ms, state, states_in};
 use crate::tables::{Resolution, Table};
+use crate::wanted::{Rows, Wanted};
 
 /// Most points of all ports in one answer.
 pub const POINTS_MAX: usize = 200_000;
@@ -89,9 +90,6 @@ pub struct Kept {
     /// Files that are set aside because they are damaged.
     pub damaged: u64,
 }
-
-/// Rows of a port, in order of time.
-type Rows = Vec<(i64, Totals)>;
 
 impl Reader {
     /// Reads the history in this directory.
@@ -180,19 +178,10 @@ impl Reader {
         step_ms: i64,
         warn: &mut dyn FnMut(String),
     ) -> Result<Vec<Vec<Sample>>, HistoryError> {
-        let mut last = None;
-        for _ in 0..ATTEMPTS {
-            match self.rows(ports, (from_ms, to_ms), step_ms, warn) {
-                Err(error) if error.is_gone() => last = Some(error),
-                Err(error) => return Err(error),
-                Ok(rows) => {
-                    let of = |key: &PortKey| rows.get(key).map(Vec::as_slice).unwrap_or_default();
-                    let sampled = ports.iter().map(|key| sample(of(key), from_ms, step_ms));
-                    return Ok(sampled.collect());
-                }
-            }
-        }
-        Err(last.unwrap_or_else(|| HistoryError::Input("no attempt".to_owned())))
+        let rows = attempts(|| self.rows(ports, (from_ms, to_ms), step_ms, warn))?;
+        let of = |key: &PortKey| rows.get(key).map(Vec::as_slice).unwrap_or_default();
+        let sampled = ports.iter().map(|key| sample(of(key), from_ms, step_ms));
+        Ok(sampled.collect())
     }
 
     fn rows(
@@ -205,9 +194,21 @@ impl Reader {
         let wanted = Resolution::of_step(step_ms.max(1));
         let earlier = from_ms.saturating_sub(2 * step_ms.max(wanted.period_ms()).max(BEFORE_MS));
         let mut rows = Wanted::new(ports, (earlier, to_ms));
+        self.fill(&mut rows, wanted, (earlier, to_ms), warn)?;
+        Ok(rows.ports)
+    }
+
+    /// Reads the rows of a time that are wanted.
+    pub(crate) fn fill(
+        &self,
+        rows: &mut Wanted,
+        resolution: Resolution,
+        span: (i64, i64),
+        warn: &mut dyn FnMut(String),
+    ) -> Result<(), HistoryError> {
         // Before the segments: one that becomes a segment meanwhile is read twice, or is gone and all is read again.
         let listed = list(&Table::Counters(Resolution::Image).dir(&self.root))?;
-        for (resolution, name, path) in self.chosen(wanted, (earlier, to_ms))? {
+        for (resolution, name, path) in self.chosen(resolution, span)? {
             let read = rows.segment(&path, &name, resolution);
             skip_damaged(read, warn)?;
         }
@@ -215,7 +216,7 @@ impl Reader {
             let bytes = std::fs::read(path).map_err(HistoryError::io(path))?;
             rows.log(&bytes)?;
         }
-        Ok(rows.ports)
+        Ok(())
     }
 
     /// The segments to read, in order of recording: of the wanted resolution, then what is not there yet from finer and
@@ -305,6 +306,20 @@ impl Reader {
     }
 }
 
+/// Reads again where a file has become another one meanwhile.
+pub(crate) fn attempts<T>(
+    mut read: impl FnMut() -> Result<T, HistoryError>,
+) -> Result<T, HistoryError> {
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        match read() {
+            Err(error) if error.is_gone() => last = Some(error),
+            other => return other,
+        }
+    }
+    Err(last.unwrap_or_else(|| HistoryError::Input("no attempt".to_owned())))
+}
+
 impl EventFilter {
     fn has(&self, event: &EventRow) -> bool {
         let kind = self.kinds.is_empty() || self.kinds.contains(&event.kind);
@@ -316,92 +331,6 @@ impl EventFilter {
             *node == event.name || guid.is_some_and(|guid| guid == event.guid && guid != 0)
         };
         kind && (self.nodes.is_empty() || self.nodes.iter().any(is_node))
-    }
-}
-
-/// Rows of the ports that are asked for.
-struct Wanted {
-    ports: BTreeMap<PortKey, Rows>,
-    from_ms: i64,
-    to_ms: i64,
-    left: usize,
-}
-
-impl Wanted {
-    fn new(ports: &[PortKey], (from_ms, to_ms): (i64, i64)) -> Self {
-        Self {
-            ports: ports.iter().map(|key| (*key, Vec::new())).collect(),
-            from_ms,
-            to_ms,
-            left: POINTS_MAX,
-        }
-    }
-
-    fn push(&mut self, key: PortKey, time_ms: i64, totals: Totals) -> Result<(), HistoryError> {
-        let Some(rows) = self.ports.get_mut(&key) else {
-            return Ok(());
-        };
-        // What was recorded later counts.
-        while rows.last().is_some_and(|(last, _)| *last >= time_ms) {
-            rows.pop();
-            self.left += 1;
-        }
-        if !(self.from_ms..=self.to_ms).contains(&time_ms) {
-            return Ok(());
-        }
-        rows.push((time_ms, totals));
-        self.left = self.left.checked_sub(1).ok_or_else(|| {
-            let why = format!("more than {POINTS_MAX} readings: ask for fewer ports, a shorter time or a longer step");
-            HistoryError::Input(why)
-        })?;
-        Ok(())
-    }
-
-    fn segment(
-        &mut self,
-        path: &Path,
-        name: &SegmentName,
-        resolution: Resolution,
-    ) -> Result<(), HistoryError> {
-        let segment = SegmentReader::open(path, name, Table::Counters(resolution))?;
-        for group in 0..segment.groups() {
-            let has = |key: &&PortKey| segment.may_have_node(group, key.guid);
-            let keys: Vec<PortKey> = self.ports.keys().filter(has).copied().collect();
-            let batch = match keys[..] {
-                [] => continue,
-                [key] => segment.port(group, key)?,
-                _ => segment.group(group)?,
-            };
-            for row in 0..batch.len() {
-                let key = batch.key(row);
-                if self.ports.contains_key(&key) {
-                    self.push(key, batch.time(row), batch.totals(row))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Rows of an open log, as far as it is right: its last frame may be being written.
-    fn log(&mut self, bytes: &[u8]) -> Result<(), HistoryError> {
-        let mut known: BTreeMap<PortKey, ((), Totals)> = BTreeMap::new();
-        for range in frames(bytes).payloads {
-            let Some(mut frame) = ImageFrame::new(&bytes[range]) else {
-                break;
-            };
-            while let Ok(Some(change)) = frame.next() {
-                if self.ports.contains_key(&change.key) {
-                    let before = known.remove(&change.key);
-                    if let Some(after) = change.apply(before, |_| ()) {
-                        known.insert(change.key, after);
-                    }
-                }
-            }
-            for (key, ((), totals)) in &known {
-                self.push(*key, frame.time_ms, *totals)?;
-            }
-        }
-        Ok(())
     }
 }
 

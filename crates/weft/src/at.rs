@@ -61,9 +61,7 @@ impl At {
     pub(crate) fn tell(&self, shown: Option<&v1::MomentShown>) -> Result<(), CliError> {
         match (&self.at, shown) {
             (None, _) => Ok(()),
-            (Some(_), None) => Err(CliError::Refused(
-                "this daemon is too old for --at: it only knows the fabric of now".to_owned(),
-            )),
+            (Some(_), None) => Err(too_old()),
             (Some(_), Some(shown)) => {
                 output::complain("weft: ", &words(shown));
                 for warning in &shown.warnings {
@@ -73,6 +71,11 @@ impl At {
             }
         }
     }
+}
+
+/// What is said of a daemon that does not know of moments.
+pub(crate) fn too_old() -> CliError {
+    CliError::Refused("this daemon is too old for --at: it only knows the fabric of now".to_owned())
 }
 
 /// The moment that an option of this name asks for.

@@ -39,6 +39,9 @@ async fn save(session: &Session, args: &IncidentSave) -> Result<ExitCode, CliErr
             ))?;
         }
     }
+    if let Some(ended) = saved.recording.as_ref().and_then(ended) {
+        output::complain("weft: ", &ended);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,12 +53,37 @@ async fn list(session: &Session, json: bool) -> Result<ExitCode, CliError> {
         output::json(&listed.incidents.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let text = match listed.incidents.is_empty() {
+    let text: String = match listed.incidents.is_empty() {
         true => "no incident is saved\n".to_owned(),
         false => listed.incidents.iter().map(lines).collect(),
     };
-    output::text(text)?;
+    let recording = listed.recording.as_ref().map(recorded);
+    output::text(recording.unwrap_or_default() + &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is recorded now.
+fn recorded(recording: &v1::Recording) -> String {
+    let goes_on = || {
+        format!(
+            "recording since {}: {} of {}",
+            utc_of(recording.begin),
+            bytes_of(recording.bytes as f64),
+            bytes_of(recording.budget as f64)
+        )
+    };
+    ended(recording).unwrap_or_else(goes_on) + "\n"
+}
+
+/// That a recording has ended, and what follows; none while it goes on.
+fn ended(recording: &v1::Recording) -> Option<String> {
+    let end = recording.end?;
+    Some(format!(
+        "RECORDING ENDED {}, begun {}:\n    {}\n    nothing later is recorded until the next start of weftd",
+        utc_of(Some(end)),
+        utc_of(recording.begin),
+        one_line(&recording.end_reason)
+    ))
 }
 
 /// When, what and how much; then why, and the file.

@@ -199,6 +199,7 @@ async fn counters(
     let request = v1::GetPortCountersRequest {
         port: Some(id),
         selection: Some(v1::CounterSelection::named(&[], true, true)),
+        ..v1::GetPortCountersRequest::default()
     };
     let mut service = session.services(Effort::Look).counters();
     let read = service.get_port_counters(request);

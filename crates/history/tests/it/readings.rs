@@ -125,6 +125,86 @@ fn a_step_takes_the_last_reading_and_rates_are_over_its_time() {
     assert_eq!(rolled_up.len(), 3, "an hour each");
 }
 
+#[test]
+fn a_reading_of_all_ports_is_the_last_before_a_moment() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    let row = |guid: u64, count: u64| {
+        let mut totals = [0; _];
+        totals[0] = count;
+        PortRow {
+            key: PortKey { guid, port: 1 },
+            name: "a".into(),
+            totals,
+        }
+    };
+    // Port 2 is there from the 100th reading on, port 3 begins again at the 150th; segments close on the way.
+    for number in 0..200_u64 {
+        let mut rows = vec![row(1, 1000 * number)];
+        rows.extend((number >= 100).then(|| row(2, number)));
+        rows.push(row(3, if number < 150 { 5000 + number } else { number }));
+        let time = START + 10_000 * number as i64;
+        recorder.image(time, rows).expect("room");
+    }
+    let reader = Reader::new(dir.path());
+    let at = |ms: i64| {
+        let read = reader.reading(START + ms, &mut |word| panic!("{word}"));
+        read.expect("a reading")
+    };
+    for number in [1, 59, 60, 61, 99, 100, 101, 150, 151, 199] {
+        let reading = at(10_000 * number as i64 + 9_999).expect("a reading");
+        assert_eq!(reading.time_ms, START + 10_000 * number as i64);
+        assert_eq!(reading.span_ms, 10_000, "reading {number}");
+        let found: Vec<_> = (reading.ports.iter())
+            .map(|port| (port.key.guid, port.totals[0], port.before.map(|all| all[0])))
+            .collect();
+        let mut expected = vec![(1, 1000 * number, Some(1000 * (number - 1)))];
+        let before = (number > 100).then(|| number - 1);
+        expected.extend((number >= 100).then_some((2, number, before)));
+        expected.push(match number {
+            ..150 => (3, 5000 + number, Some(4999 + number)),
+            150 => (3, 150, None),
+            _ => (3, number, Some(number - 1)),
+        });
+        assert_eq!(found, expected, "reading {number}");
+    }
+    let first = at(0).expect("the first reading");
+    assert_eq!((first.span_ms, first.ports[0].before), (0, None));
+    assert_eq!(at(-1), None, "nothing was before");
+    let late = at(3_600_000).expect("a reading of half an hour before");
+    assert_eq!((late.time_ms, late.span_ms), (START + 1_990_000, 10_000));
+    assert_eq!(at(12_000_000), None, "that is too long ago");
+}
+
+#[test]
+fn a_reading_of_long_ago_is_one_of_the_roll_ups() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut fabric = Counting::new(3, 40);
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    for number in 0..1_080 {
+        let time = START + 10_000 * number;
+        recorder.image(time, fabric.reading()).expect("room");
+    }
+    // As the budget does with the finest ones.
+    for file in files(&dir.path().join("counters/image")) {
+        if file.extension().is_some_and(|kind| kind == "parquet") {
+            std::fs::remove_file(file).expect("a file");
+        }
+    }
+    let mut spans = Vec::new();
+    for minutes in 1..30 {
+        let at = START + 7_200_000 - 60_000 * minutes;
+        let read = Reader::new(dir.path()).reading(at, &mut |word| panic!("{word}"));
+        let reading = read.expect("files").expect("a reading");
+        assert!((at - 600_000..=at).contains(&reading.time_ms));
+        let is_told = |port: &weft_history::PortThen| port.before.is_some();
+        assert!(reading.ports.iter().any(is_told));
+        spans.push(reading.span_ms);
+    }
+    spans.sort_unstable();
+    assert_eq!(spans[spans.len() / 2], 60_000, "{spans:?}");
+}
+
 fn event(number: u64) -> EventRow {
     EventRow {
         time_ms: START + 1000 * number as i64,

@@ -33,13 +33,15 @@ pub enum PmInput {
     Kept(Vec<Kept>),
     /// Images are no longer on the disk.
     Removed(Vec<ImageName>),
-    /// The answer to each [`PmOutput::Recall`].
+    /// The answer to each [`PmOutput::Recall`], or [`PmInput::RecallRefused`].
     Recalled {
         /// The image.
         name: ImageName,
         /// None where it cannot be read.
         image: Option<Arc<Image>>,
     },
+    /// An image cannot be read now, because too much is to be read already: those who asked are told to come again.
+    RecallRefused(ImageName),
     /// Somebody wants counters set to zero; [`PmOutput::Cleared`] tells when that is done.
     Clear(ClearOrder),
 }

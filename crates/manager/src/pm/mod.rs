@@ -31,6 +31,7 @@ mod pa;
 mod roster;
 pub mod settings;
 mod sweep;
+mod then;
 mod view;
 
 use std::collections::VecDeque;
@@ -57,6 +58,7 @@ pub use kept::Kept;
 pub use roster::{BUILT_IN_GROUPS, FabricLanes, Member, Roster, RosterPort};
 pub use settings::{Categories, PmSettings};
 use sweep::{Peer, Sweep, Tag};
+pub use then::Recorded;
 pub use view::{LinkView, PortView, Sending};
 
 /// The performance manager of one fabric.
@@ -132,6 +134,7 @@ impl Pm {
             PmInput::Kept(images) => self.history.kept(images),
             PmInput::Removed(images) => self.history.removed(&images),
             PmInput::Recalled { name, image } => self.recalled(now, name, image),
+            PmInput::RecallRefused(name) => self.recall_refused(now, name),
             PmInput::Clear(order) => self.order(now, order),
         }
         self.expire(now);

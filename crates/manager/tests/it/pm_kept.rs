@@ -310,6 +310,20 @@ fn queries_that_wait_are_bounded_and_need_one_reading() {
     // One question to the disk, and one client that is told to come again.
     assert_eq!(outputs.len(), 2, "{outputs:?}");
     assert_eq!(statuses(&outputs), [BUSY]);
+    // Where the disk has too much to read all are, and the next one asks again.
+    kit.watched.tell(PmInput::RecallRefused(name));
+    assert_eq!(statuses(&polled(&mut kit)), [BUSY; 64]);
+    for client in 0..64u64 {
+        let mut mad = query(method::GET, attribute::PORT_COUNTERS, &question.to_bytes());
+        mad[8..16].copy_from_slice(&(100 + client).to_be_bytes());
+        kit.watched
+            .tell(PmInput::Received(packet(PKey::MGMT_FULL, mad)));
+    }
+    let again = polled(&mut kit);
+    assert!(
+        matches!(again[..], [PmOutput::Recall(of)] if of == name),
+        "{again:?}"
+    );
     let image = Image::from_bytes(&kit.disk[&name]).unwrap();
     let image = Some(Arc::new(image));
     kit.watched.tell(PmInput::Recalled { name, image });

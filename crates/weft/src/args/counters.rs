@@ -2,6 +2,8 @@
 
 use clap::ArgGroup;
 
+use super::At;
+
 pub(crate) const COUNTERS: &str = "\
 Totals since the daemon read a port first, or what the device had then; they go on where somebody clears the device's \
 counters. Data is in bytes, with headers; a line below a port names its other counters that are not 0. Of a single port all \
@@ -29,16 +31,18 @@ pub(crate) struct Counters {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) counters: Vec<String>,
     /// Go on with each reading of the counters.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "at")]
     pub(crate) watch: bool,
     /// Stop after this many readings.
     #[arg(long, value_name = "READINGS", requires = "watch")]
     pub(crate) count: Option<u64>,
+    #[command(flatten)]
+    pub(crate) at: At,
     /// Counters of the past, from this time: as for `weft log`. A single port is listed point by point.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with_all = ["watch", "per_lane", "per_vf", "only_errors"])]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with_all = ["watch", "per_lane", "per_vf", "only_errors", "at"])]
     pub(crate) from: Option<String>,
     /// Up to this time; now by default.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with_all = ["watch", "per_lane", "per_vf", "only_errors"])]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with_all = ["watch", "per_lane", "per_vf", "only_errors", "at"])]
     pub(crate) to: Option<String>,
     /// The last reading of each step, such as 1m; by default a step of the past that makes about 60 points.
     #[arg(long, value_name = "DURATION", value_parser = crate::time::parse, requires = "from")]

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use super::At;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Top {
     /// Print one screen of the last reading and exit.
@@ -20,6 +22,8 @@ pub(crate) struct Top {
     #[arg(short = 'n', long, value_name = "LINKS", default_value_t = 20,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) links: u32,
+    #[command(flatten)]
+    pub(crate) at: At,
 }
 
 /// A screen that can be asked for by name.

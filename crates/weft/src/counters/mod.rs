@@ -50,6 +50,8 @@ pub(crate) struct Read {
     pub(crate) lost: u64,
     /// Whether the fabric can be reached.
     pub(crate) attached: bool,
+    /// Which moment of the past it is, where one was asked for.
+    pub(crate) moment: Option<v1::MomentShown>,
 }
 
 fn selection(command: &Counters) -> v1::CounterSelection {
@@ -65,8 +67,11 @@ async fn all(session: &Session, command: &Counters) -> Result<Read, CliError> {
         only_errors: command.only_errors,
         page_size: if large { LARGE_PAGE } else { PAGE },
         page_token: String::new(),
+        at: command.at.moment()?,
     };
-    pages(session, request).await
+    let read = pages(session, request).await?;
+    command.at.tell(read.moment.as_ref())?;
+    Ok(read)
 }
 
 /// The counters of all ports.
@@ -90,6 +95,7 @@ async fn pages(
         let listed = session.answer(Effort::Look, listed).await?;
         read.image = listed.image.unwrap_or_default();
         read.attached = listed.attachment.is_none_or(|now| now.attached);
+        read.moment = listed.moment;
         read.ports.extend(listed.ports);
         if listed.next_page_token.is_empty() {
             return Ok(read);
@@ -125,6 +131,7 @@ async fn watch(
             ports: image.ports,
             lost: image.lost_images,
             attached: image.attachment.is_none_or(|now| now.attached),
+            moment: None,
         })?;
         left -= 1;
     }

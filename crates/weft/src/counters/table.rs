@@ -52,6 +52,7 @@ fn title(read: &Read) -> String {
     }
     let ports = count(read.ports.len(), "port");
     out += &match ns(image.span) {
+        _ if read.moment.is_some() => format!("PAST reading of {time}, {seconds:.1} s; {ports}\n"),
         0 => format!("Image {} of {time}, the first; {ports}\n", image.number),
         _ => format!(
             "Image {} of {time}, {seconds:.1} s; {ports}\n",
@@ -230,7 +231,11 @@ pub(crate) fn facts(port: &v1::PortCounters) -> String {
         v1::CounterReading::Failed => ", NOT READ: its agent did not answer",
         _ => ", not read: not active, or hosts are not read",
     };
-    let mut out = format!("  counted since {}{read}\n", utc_of(port.since_time));
+    let mut out = match port.since_time {
+        Some(_) => format!("  counted since {}{read}\n", utc_of(port.since_time)),
+        // Of the past neither that nor the quality is kept.
+        None => format!("  of the past{read}\n"),
+    };
     if port.bridges > 0 {
         out += &format!(
             "  set to zero by others, reset or wrapped {}, last found {}\n",
@@ -238,7 +243,10 @@ pub(crate) fn facts(port: &v1::PortCounters) -> String {
             utc_of(port.bridged_time)
         );
     }
-    out += &format!("  link quality {} of 5", port.link_quality);
+    out += &match port.since_time {
+        Some(_) => format!("  link quality {} of 5", port.link_quality),
+        None => "  link quality not kept".to_owned(),
+    };
     if port.lanes_down > 0 {
         out += &format!(", {} lost", count(port.lanes_down, "lane"));
     }

@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &Args, command: &PmCommand) -> Result<ExitCode, Cl
     let styles = Styles::stdout(args.color);
     match command {
         PmCommand::Groups { names, json } => {
-            let listed = self::groups(&session, names).await?;
+            let listed = self::groups(&session, names, None).await?;
             match (json, names.is_empty()) {
                 (true, _) => output::json(&groups::json(&listed))?,
                 (false, true) => output::styled(&groups::text(&listed, styles))?,
@@ -36,7 +36,7 @@ pub(crate) async fn run(args: &Args, command: &PmCommand) -> Result<ExitCode, Cl
         }
         PmCommand::Ports(asked) => {
             let point = asked.focus.as_deref().unwrap_or_default();
-            let mut listed = self::ports(&session, &asked.group, point, &[]).await?;
+            let mut listed = self::ports(&session, &asked.group, point, &[], None).await?;
             ports::choose(&mut listed.ports, asked);
             match asked.json {
                 true => output::json(&ports::json(&listed))?,
@@ -54,24 +54,29 @@ pub(crate) async fn run(args: &Args, command: &PmCommand) -> Result<ExitCode, Cl
     Ok(ExitCode::SUCCESS)
 }
 
-/// Groups by their names; all where there is none.
+/// Groups by their names, all where there is none, of now or of a moment of the past.
 pub(crate) async fn groups(
     session: &Session,
     names: &[String],
+    at: Option<&v1::Moment>,
 ) -> Result<v1::ListPerfGroupsResponse, CliError> {
-    let names = names.to_vec();
+    let request = v1::ListPerfGroupsRequest {
+        names: names.to_vec(),
+        at: at.cloned(),
+    };
     let mut service = session.services(Effort::Look).perf_groups();
-    let listed = service.list_perf_groups(v1::ListPerfGroupsRequest { names });
+    let listed = service.list_perf_groups(request);
     session.answer(Effort::Look, listed).await
 }
 
-/// The ports of a group that a point names, all for an empty one, with these fields, all for none. The image is that of
-/// the last page.
+/// The ports of a group that a point names, all for an empty one, with these fields, all for none, of now or of a moment of
+/// the past. The image is that of the last page.
 pub(crate) async fn ports(
     session: &Session,
     group: &str,
     point: &str,
     fields: &[&str],
+    at: Option<&v1::Moment>,
 ) -> Result<v1::ListGroupPortsResponse, CliError> {
     let paths: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
     let mut request = v1::ListGroupPortsRequest {
@@ -80,6 +85,7 @@ pub(crate) async fn ports(
         page_size: PAGE,
         page_token: String::new(),
         read_mask: (!paths.is_empty()).then_some(FieldMask { paths }),
+        at: at.cloned(),
     };
     let mut ports = Vec::new();
     loop {

@@ -6,6 +6,7 @@ mod data;
 mod group;
 mod order;
 mod page;
+mod rewind;
 mod screen;
 mod screens;
 mod source;
@@ -15,7 +16,7 @@ mod table;
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::{Args, ScreenName, Top};
 use crate::connect::connect;
@@ -38,7 +39,8 @@ pub(crate) async fn run(args: &Args, command: &Top) -> Result<ExitCode, CliError
         )));
     }
     let mut source = Source::new(connect(&args.daemon).await?);
-    let state = State::new(command.screen, command.sort);
+    let mut state = State::new(command.screen, command.sort);
+    state.at = command.at.moment()?;
     if command.json || command.once || !stdout().is_terminal() {
         print(&mut source, state, command).await?;
     } else {
@@ -55,17 +57,20 @@ async fn print(source: &mut Source, mut state: State, command: &Top) -> Result<(
     want.links = command.links;
     want.ports = command.screen != ScreenName::Links;
     let data = source.read(want).await?;
+    command.at.tell(data.loads.moment.as_ref())?;
     if command.screen == ScreenName::Links && command.json {
         return output::json(&table::json(&data.loads));
     }
-    let image = data.loads.image;
+    let reading = table::reading_json(&data.loads);
     state.take(Ok(data));
     let mut page = state.page();
     page.rows.truncate(command.links as usize);
     if command.json {
         let rows = page.rows.into_iter().map(|row| row.json);
         let rows: Vec<Value> = rows.filter(|row| !row.is_null()).collect();
-        return output::json(&json!({ "image": image, "rows": rows }));
+        let mut shown = reading;
+        shown.insert("rows".to_owned(), rows.into());
+        return output::json(&Value::Object(shown));
     }
     let rows = page.rows.into_iter().map(|row| row.text);
     let lines = [page.title, page.head].into_iter().chain(rows);

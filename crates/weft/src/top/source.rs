@@ -9,6 +9,7 @@ use super::group::{Group, Members};
 use super::order::Order;
 use super::state::{Screen, State};
 use crate::args::ScreenName;
+use crate::at::too_old;
 use crate::connect::{Effort, Session};
 use crate::error::CliError;
 use crate::pm;
@@ -34,19 +35,24 @@ pub(super) struct Want {
     groups: bool,
     /// Also the performance manager's settings.
     settings: bool,
+    /// A moment of the past, none for the last reading.
+    at: Option<v1::Moment>,
 }
 
 impl Want {
     pub(super) fn of(state: &State) -> Self {
         let screen = state.screen();
+        let is_now = state.at.is_none();
         Self {
             links: LINKS_ON_SCREEN,
             order: state.order,
             ports: true,
-            fabrics: matches!(
-                screen,
-                Screen::Named(ScreenName::Fabrics) | Screen::Fabric(_)
-            ),
+            // Of the past they are not kept.
+            fabrics: is_now
+                && matches!(
+                    screen,
+                    Screen::Named(ScreenName::Fabrics) | Screen::Fabric(_)
+                ),
             port: match screen {
                 Screen::Port(key) | Screen::FabricPort(_, key) => Some(*key),
                 _ => None,
@@ -55,7 +61,7 @@ impl Want {
                 Screen::Pair(from, to) => Some([*from, *to]),
                 _ => None,
             },
-            manager: *screen == Screen::Named(ScreenName::Image),
+            manager: is_now && *screen == Screen::Named(ScreenName::Image),
             groups: matches!(
                 screen,
                 Screen::Named(ScreenName::Summary)
@@ -63,8 +69,33 @@ impl Want {
                     | Screen::Ports(Group::Configured(_))
             ),
             settings: *screen == Screen::Named(ScreenName::Settings),
+            at: state.at.clone(),
         }
     }
+}
+
+impl Want {
+    /// How long it may take: what is past is read from files.
+    fn effort(&self) -> Effort {
+        match self.at {
+            None => Effort::Look,
+            Some(_) => Effort::Work,
+        }
+    }
+}
+
+/// The ports of a node that had a link in a reading of the past.
+fn ports_then(counted: &[v1::PortCounters], node: u64) -> Vec<v1::Port> {
+    let ports = counted.iter().filter_map(|port| {
+        let id = port.port.as_ref()?.port.filter(|id| id.node_guid == node)?;
+        Some(v1::Port {
+            id: Some(id),
+            neighbor: Some(port.neighbor.as_ref()?.port?),
+            state: v1::PortState::Active.into(),
+            ..v1::Port::default()
+        })
+    });
+    ports.collect()
 }
 
 /// The daemon, and what it has told last.
@@ -82,11 +113,15 @@ impl Source {
         }
     }
 
-    /// Reads what is wanted; ports only where there is a new image.
+    /// Reads what is wanted; ports only where there is a new image, and what is past only once.
     ///
     /// # Errors
     /// Where the daemon refuses or does not answer.
     pub(super) async fn read(&mut self, want: Want) -> Result<Data, CliError> {
+        let known = self.last.as_ref();
+        if let Some((_, data)) = known.filter(|(last, _)| want.at.is_some() && *last == want) {
+            return Ok(data.clone());
+        }
         let loads = self.loads(&want).await?;
         let mut data = match self.last.take() {
             Some((last, data)) if last == want && data.loads.image == loads.image => data,
@@ -102,19 +137,25 @@ impl Source {
         let request = v1::ListBusiestLinksRequest {
             limit: want.links,
             order: order.into(),
+            at: want.at.clone(),
         };
-        let mut service = self.session.services(Effort::Look).perf();
+        let effort = want.effort();
+        let mut service = self.session.services(effort).perf();
         let loads = service.list_busiest_links(request);
-        self.session.answer(Effort::Look, loads).await
+        let loads = self.session.answer(effort, loads).await?;
+        match want.at.is_some() && loads.moment.is_none() {
+            true => Err(too_old()),
+            false => Ok(loads),
+        }
     }
 
     async fn rest(&self, want: &Want) -> Result<Data, CliError> {
         let mut data = Data::default();
         if want.ports {
-            data.ports = self.ports(want.fabrics).await?;
+            data.ports = self.ports(want).await?;
         }
         if let Some(key) = want.port {
-            data.port = self.port(key).await?;
+            data.port = self.port(key, want).await?;
         }
         if want.fabrics {
             let mut service = self.session.services(Effort::Look).virtual_fabrics();
@@ -123,7 +164,11 @@ impl Source {
             data.fabrics = listed.virtual_fabrics;
         }
         for node in want.pair.into_iter().flatten() {
-            data.links.extend(self.node_ports(node).await?);
+            let ports = match &want.at {
+                None => self.node_ports(node).await?,
+                Some(_) => ports_then(&data.ports, node),
+            };
+            data.links.extend(ports);
         }
         if want.manager {
             let mut service = self.session.services(Effort::Look).fabric();
@@ -131,7 +176,7 @@ impl Source {
             data.fabric = Some(self.session.answer(Effort::Look, fabric).await?);
         }
         if want.groups {
-            data.groups = self.groups().await?;
+            data.groups = self.groups(want.at.as_ref()).await?;
         }
         if want.settings {
             data.settings = Some(pm::settings(&self.session).await?);
@@ -158,14 +203,14 @@ impl Source {
     }
 
     /// The groups of the configuration with their ports.
-    async fn groups(&self) -> Result<Vec<Members>, CliError> {
+    async fn groups(&self, at: Option<&v1::Moment>) -> Result<Vec<Members>, CliError> {
         let mut groups = Vec::new();
-        for group in pm::groups(&self.session, &[]).await?.groups {
+        for group in pm::groups(&self.session, &[], at).await?.groups {
             if group.built_in {
                 continue;
             }
             let name = group.name;
-            let ports = pm::ports(&self.session, &name, "", &["port.port"]).await?;
+            let ports = pm::ports(&self.session, &name, "", &["port.port"], at).await?;
             let ports = ports.ports.iter().map(|port| key(port.port.as_ref()));
             let ports = ports.collect();
             groups.push(Members { name, ports });
@@ -173,13 +218,14 @@ impl Source {
         Ok(groups)
     }
 
-    async fn ports(&self, fabrics: bool) -> Result<Vec<v1::PortCounters>, CliError> {
+    async fn ports(&self, want: &Want) -> Result<Vec<v1::PortCounters>, CliError> {
         let mut request = v1::ListPortCountersRequest {
             selection: Some(v1::CounterSelection {
-                virtual_fabrics: fabrics,
+                virtual_fabrics: want.fabrics,
                 ..v1::CounterSelection::default()
             }),
-            page_size: if fabrics { 200 } else { PAGE },
+            page_size: if want.fabrics { 200 } else { PAGE },
+            at: want.at.clone(),
             ..v1::ListPortCountersRequest::default()
         };
         let mut ports = Vec::new();
@@ -195,14 +241,19 @@ impl Source {
         }
     }
 
-    async fn port(&self, (node_guid, port): Key) -> Result<Option<v1::PortCounters>, CliError> {
+    async fn port(
+        &self,
+        (node_guid, port): Key,
+        want: &Want,
+    ) -> Result<Option<v1::PortCounters>, CliError> {
         let request = v1::GetPortCountersRequest {
             port: Some(v1::PortId { node_guid, port }),
             selection: Some(v1::CounterSelection {
-                lanes: true,
-                virtual_fabrics: true,
+                lanes: want.at.is_none(),
+                virtual_fabrics: want.at.is_none(),
                 ..v1::CounterSelection::default()
             }),
+            at: want.at.clone(),
         };
         let mut service = self.session.services(Effort::Look).counters();
         let got = service.get_port_counters(request);

@@ -1,17 +1,22 @@
 //! Where the user is, and what keys do. Nothing here knows of terminals or of the daemon.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use weft_api::v1;
 
 use super::WIDTH;
 use super::data::{Data, History, Key};
 use super::group::Group;
 use super::order::{self, Order};
 use super::page::{Page, Target};
+use super::rewind;
 use super::screens;
 use crate::args::ScreenName;
+use crate::moment::now_ms;
 
 /// Lines by which a page key moves.
 const PAGE: usize = 10;
+/// Readings by which a key goes far back or forth.
+const FAR: i64 = 10;
 /// Characters of a filter.
 const FILTER: usize = 64;
 
@@ -65,6 +70,8 @@ pub(super) struct State {
     pub(super) history: History,
     /// Error of the last request.
     pub(super) trouble: Option<String>,
+    /// A moment of the past that is shown, none for now.
+    pub(super) at: Option<v1::Moment>,
 }
 
 impl State {
@@ -80,6 +87,7 @@ impl State {
             data: None,
             history: History::default(),
             trouble: None,
+            at: None,
         }
     }
 
@@ -118,7 +126,9 @@ impl State {
         }
         match read {
             Ok(data) => {
-                self.history.add(&data);
+                if self.at.is_none() {
+                    self.history.add(&data);
+                }
                 (self.data, self.trouble) = (Some(data), None);
             }
             Err(trouble) => self.trouble = Some(trouble),
@@ -188,6 +198,11 @@ impl State {
             't' => self.totals = !self.totals,
             'v' => self.lowest = !self.lowest,
             '/' => self.typing = true,
+            ',' => return self.step(-1),
+            '.' => return self.step(1),
+            '<' => return self.step(-FAR),
+            '>' => return self.step(FAR),
+            'l' => return self.go_to(None),
             '?' if *self.screen() != Screen::Help => self.go(Screen::Help),
             'o' => {
                 let at = order::ALL.iter().position(|order| *order == self.order);
@@ -209,6 +224,23 @@ impl State {
             }
         }
         Step::Stay
+    }
+
+    /// Goes so many readings back or forth; forth beyond the last one is now.
+    fn step(&mut self, readings: i64) -> Step {
+        match rewind::moment(self, readings, now_ms()) {
+            Some(at) => self.go_to(at),
+            None => Step::Stay,
+        }
+    }
+
+    fn go_to(&mut self, at: Option<v1::Moment>) -> Step {
+        self.frozen = false;
+        if at.is_none() != self.at.is_none() {
+            self.history = History::default();
+        }
+        self.at = at;
+        Step::Read
     }
 
     fn move_by(&mut self, code: KeyCode) -> Step {

@@ -1,6 +1,6 @@
 //! Loads of links as text and as JSON.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use weft_api::time::seconds;
 use weft_api::v1;
 use weft_fabric::text::count;
@@ -9,6 +9,7 @@ use super::columns::{self, Column, Table};
 use super::data::key;
 use super::page::{Page, Row, Target, end_name, first_parts};
 use crate::args::SortBy;
+use crate::at::as_json;
 use crate::time::utc_of;
 
 const GIGA: f64 = 1e9;
@@ -60,6 +61,13 @@ fn way(way: &v1::LinkDirection) -> [String; 3] {
     ]
 }
 
+/// The date and second at which a reading began.
+fn began(loads: &v1::ListBusiestLinksResponse) -> String {
+    let time = utc_of(loads.time);
+    let time = time.split('.').next().unwrap_or_default();
+    time.replace('T', " ")
+}
+
 /// Title of the links of a reading.
 fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy, width: usize) -> String {
     let (image, column) = (loads.image, sort.name());
@@ -67,6 +75,9 @@ fn title(loads: &v1::ListBusiestLinksResponse, sort: SortBy, width: usize) -> St
     let seconds = seconds(loads.span);
     let links = format!("{} by {column}", count(loads.links, "link"));
     let title = match loads.attachment.is_none_or(|now| now.attached) {
+        true if loads.moment.is_some() => {
+            format!("PAST reading of {time}, {seconds:.1} s; {links}")
+        }
         true => format!("Image {image} of {time}, {seconds:.1} s; {links}"),
         false => format!("NOT ATTACHED: the fabric is gone; image {image} of {time} is the last"),
     };
@@ -85,12 +96,18 @@ pub(super) fn heading(loads: &v1::ListBusiestLinksResponse, what: &str, width: u
     let parts = [
         gone.then(|| "NOT ATTACHED".to_owned()),
         Some(what.to_owned()),
-        Some(format!("image {image} of {time} UTC")),
+        Some(match loads.moment.is_some() {
+            true => format!("PAST {} UTC", began(loads)),
+            false => format!("image {image} of {time} UTC"),
+        }),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     let long = parts.join("; ").chars().count() > width;
     if let Some(last) = parts.last_mut().filter(|_| long) {
-        *last = format!("image {image}");
+        *last = match loads.moment.is_some() {
+            true => format!("PAST {time}"),
+            false => format!("image {image}"),
+        };
     }
     first_parts(&parts, "; ", width)
 }
@@ -108,14 +125,30 @@ pub(super) fn page(loads: &v1::ListBusiestLinksResponse, sort: SortBy, width: us
 
 pub(super) fn json(loads: &v1::ListBusiestLinksResponse) -> Value {
     let links: Vec<Value> = loads.busiest.iter().map(link_json).collect();
-    json!({
-        "image": loads.image,
-        "time": utc_of(loads.time),
-        "seconds": seconds(loads.span),
-        "links": loads.links,
-        "attached": loads.attachment.is_none_or(|now| now.attached),
-        "busiest": links,
-    })
+    let mut shown = reading_json(loads);
+    shown.insert("time".to_owned(), utc_of(loads.time).into());
+    shown.insert("seconds".to_owned(), seconds(loads.span).into());
+    shown.insert("links".to_owned(), loads.links.into());
+    let attached = loads.attachment.is_none_or(|now| now.attached);
+    shown.insert("attached".to_owned(), attached.into());
+    shown.insert("busiest".to_owned(), links.into());
+    Value::Object(shown)
+}
+
+/// Which reading is shown: the number of its image, or the moment of the past and when the reading began.
+pub(super) fn reading_json(loads: &v1::ListBusiestLinksResponse) -> Map<String, Value> {
+    let reading = match &loads.moment {
+        None => vec![("image", json!(loads.image))],
+        Some(moment) => vec![
+            ("image", Value::Null),
+            ("moment", as_json(moment)),
+            ("time", utc_of(loads.time).into()),
+        ],
+    };
+    let named = reading.into_iter();
+    named
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 fn link_json(load: &v1::LinkLoad) -> Value {

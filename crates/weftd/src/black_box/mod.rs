@@ -2,23 +2,24 @@
 //! that should not.
 //!
 //! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
-//! no time, or the budget is used up, the recording ends, and the log says so.
+//! no time, or the budget is used up, the recording ends, and the log and `weft incident list` say so.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `args` | options |
 //! | `thread` | the thread that writes |
 //! | `incidents` | the copies |
+//! | `progress` | how far the recording is, and why it ended |
 
 mod args;
 mod incidents;
+mod progress;
 mod thread;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast::error::RecvError;
@@ -31,6 +32,8 @@ use crate::event_hub::EventHub;
 use crate::stopping::Stopping;
 pub(crate) use args::{RecordingArgs, RecordingPlace};
 pub(crate) use incidents::{Incident, Kind, REASON_MAX, list};
+use progress::Progress;
+pub(crate) use progress::RecordingState;
 
 /// Chunks that wait for the thread, each of 128 KiB and what one input more has.
 const ORDERS_MAX: usize = 512;
@@ -66,6 +69,7 @@ pub(crate) enum Unsaved {
 pub(crate) struct BlackBox {
     place: Option<RecordingPlace>,
     orders: Option<mpsc::WeakSender<Order>>,
+    progress: Option<Arc<Progress>>,
 }
 
 /// The black box, the recorder of the manager's inputs, and what is to run beside it.
@@ -85,48 +89,62 @@ pub(crate) struct Keeping {
 #[derive(Debug)]
 struct Chunks {
     orders: mpsc::Sender<Order>,
-    is_over: Arc<AtomicBool>,
+    progress: Arc<Progress>,
 }
 
 impl Sink for Chunks {
     fn take(&mut self, chunk: Vec<u8>) -> bool {
-        if self.is_over.load(Ordering::Relaxed) {
+        if self.progress.is_over() {
             return false;
         }
         let taken = self.orders.try_send(Order::Chunk(chunk)).is_ok();
         if !taken {
-            // A replay cannot go on after a gap: the thread writes nothing more.
-            self.is_over.store(true, Ordering::Relaxed);
-            thread::log_end("the disk was too slow for the manager's inputs");
+            // A replay cannot go on after a gap: nothing more comes.
+            let why = "the disk was too slow for the manager's inputs";
+            self.progress.end(why);
         }
         taken
+    }
+
+    fn panicked(&mut self) {
+        let order = Order::Save {
+            kind: Kind::Panic,
+            reason: "the manager panicked; the log has its words".to_owned(),
+            told: None,
+        };
+        // With a full queue the thread is too slow, which the log tells.
+        let _ = self.orders.try_send(order);
     }
 }
 
 /// Begins a recording where there is a place for it. Without one the daemon does the same work.
 pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
-    let nothing = Opened {
-        black_box: BlackBox::default(),
-        recorder: None,
-        keeping: None,
-    };
     let Some(place) = place else {
-        return nothing;
+        return Opened {
+            black_box: BlackBox::default(),
+            recorder: None,
+            keeping: None,
+        };
     };
-    match begin(place) {
-        Ok(opened) => opened,
-        Err(error) => {
-            thread::log_end(&error.to_string());
-            nothing
+    let progress = Arc::new(Progress::new(place.budget));
+    begin(place.clone(), &progress).unwrap_or_else(|error| {
+        progress.end(&error.to_string());
+        Opened {
+            black_box: BlackBox {
+                place: Some(place),
+                orders: None,
+                progress: Some(progress),
+            },
+            recorder: None,
+            keeping: None,
         }
-    }
+    })
 }
 
-fn begin(place: RecordingPlace) -> io::Result<Opened> {
-    let is_over = Arc::new(AtomicBool::new(false));
+fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> {
     let (orders, queue) = mpsc::channel(ORDERS_MAX);
     let (done, ended) = oneshot::channel();
-    let recording = thread::Recording::begin(place.clone(), Arc::clone(&is_over))?;
+    let recording = thread::Recording::begin(place.clone(), Arc::clone(progress))?;
     let thread = std::thread::Builder::new().name("recording".to_owned());
     thread.spawn(move || {
         recording.run(queue);
@@ -135,12 +153,13 @@ fn begin(place: RecordingPlace) -> io::Result<Opened> {
     })?;
     let chunks = Chunks {
         orders: orders.clone(),
-        is_over,
+        progress: Arc::clone(progress),
     };
     Ok(Opened {
         black_box: BlackBox {
             place: Some(place),
             orders: Some(orders.downgrade()),
+            progress: Some(Arc::clone(progress)),
         },
         recorder: Some(Recorder::new(Box::new(chunks))),
         keeping: Some(Keeping { orders, ended }),
@@ -217,6 +236,11 @@ impl BlackBox {
         self.place.as_ref().map(|place| place.incidents.clone())
     }
 
+    /// How far the recording of this start is; none where nothing is to be recorded.
+    pub(crate) fn recording(&self) -> Option<RecordingState> {
+        self.progress.as_ref().map(|progress| progress.state())
+    }
+
     /// Saves what is recorded so far.
     pub(crate) async fn save(&self, reason: String) -> Result<Incident, Unsaved> {
         let orders = self.orders.as_ref().and_then(mpsc::WeakSender::upgrade);
@@ -238,3 +262,6 @@ impl BlackBox {
         saved.map_err(Unsaved::Failed)
     }
 }
+
+#[cfg(test)]
+mod tests;

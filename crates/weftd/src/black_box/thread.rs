@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 use weft_replay::{Header, Writer};
 
 use super::incidents::{self, EXTENSION, Incident, Kind, private};
+use super::progress::Progress;
 use super::{Order, RecordingPlace};
 use crate::event_hub::unix_time_ns;
 
@@ -23,20 +23,12 @@ pub(super) struct Recording {
     writer: Option<Writer<File>>,
     /// Bytes of earlier recordings.
     older: u64,
-    is_over: Arc<AtomicBool>,
-}
-
-/// Says in the log that nothing is recorded any more.
-pub(super) fn log_end(why: &str) {
-    warn!(
-        event = "recording_ended",
-        "the manager's inputs are not recorded any more: {why}"
-    );
+    progress: Arc<Progress>,
 }
 
 impl Recording {
     /// Begins it.
-    pub(super) fn begin(place: RecordingPlace, is_over: Arc<AtomicBool>) -> io::Result<Self> {
+    pub(super) fn begin(place: RecordingPlace, progress: Arc<Progress>) -> io::Result<Self> {
         for dir in [&place.recordings, &place.incidents] {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
@@ -52,7 +44,7 @@ impl Recording {
             path,
             writer: Some(writer),
             older,
-            is_over,
+            progress,
         })
     }
 
@@ -78,6 +70,7 @@ impl Recording {
             Ok(written) => written,
             Err(error) => return self.end(&format!("{}: {error}", self.path.display())),
         };
+        self.progress.has(written);
         if self.older + written > self.place.budget {
             self.older = make_room(&self.place, Some((&self.path, written))).unwrap_or(self.older);
         }
@@ -87,16 +80,11 @@ impl Recording {
                 "the recording has {budget} MiB (--recording-budget)"
             ));
         }
-        if chunk.first() == Some(&1) {
-            // The manager did not come to the end of its last input.
-            let _ = self.save(Kind::Panic, "the manager panicked; the log has its words");
-        }
     }
 
     fn end(&mut self, why: &str) {
         self.writer = None;
-        self.is_over.store(true, Ordering::Relaxed);
-        log_end(why);
+        self.progress.end(why);
     }
 
     /// Copies the recording, and tells it in the log.

@@ -14,11 +14,12 @@ use weft_manager::port_totals::PortTotals;
 use weft_report::{Focus, Options};
 
 use super::counter_watch::{PORTS_WATCHED_MAX, WATCHERS_MAX};
+use super::counters_then::{Then, image_message, known_at};
 use super::facts::Facts;
 use super::limits::Watchers;
 use super::page::Page;
 use super::refusal::{not_there, wrong_field};
-use super::{Key, Services, attachment, select};
+use super::{Key, Services, select};
 use crate::access::connection_of;
 
 /// Ports of a page where nothing is said, at most, and at most with lanes or virtual fabrics.
@@ -62,14 +63,18 @@ impl CounterService for Services {
             &request.page_token,
             (PORTS.min(most), most),
         )?;
-        let totals = self.totals()?;
+        let at = request.at.as_ref();
+        let (totals, then) = self.totals_at(at, wanted).await?;
+        let (attachment, of) = (self.attachment_at(at), then.clone());
         // At many ports that takes milliseconds.
-        let listed = task::spawn_blocking(move || list(&totals, &request, wanted, page));
+        let listed =
+            task::spawn_blocking(move || list(&totals, of.as_ref(), &request, wanted, page));
         let listed = listed
             .await
             .map_err(|error| Status::internal(error.to_string()))??;
         Ok(Response::new(v1::ListPortCountersResponse {
-            attachment: Some(attachment(self.hub.attachment())),
+            attachment,
+            moment: then.map(|then| then.shown),
             ..listed
         }))
     }
@@ -83,7 +88,8 @@ impl CounterService for Services {
         let id = request.port.unwrap_or_default();
         let (node, number) =
             point_of(&id).ok_or_else(|| wrong_field("port", "expected one of 0 to 255"))?;
-        let totals = self.totals()?;
+        let at = request.at.as_ref();
+        let (totals, then) = self.totals_at(at, wanted).await?;
         let image = totals.image().ok_or_else(none_yet)?;
         let roster = &image.roster;
         let mut places = 0..roster.ports.len();
@@ -92,15 +98,17 @@ impl CounterService for Services {
             port.number == number && roster.member_of(port).guid == node
         });
         let port = place.and_then(|place| v1::PortCounters::of(&totals, place, wanted));
+        let port = port.map(|port| known_at(then.as_ref(), port));
         let port = port.ok_or_else(|| {
             let what =
                 format!("port: the counters of port {number} of node {node} have never been read");
             not_there(&what, Facts::port(node, number))
         })?;
         Ok(Response::new(v1::GetPortCountersResponse {
-            image: Some(v1::CounterImage::of(image)),
+            image: Some(image_message(image, then.as_ref())),
             port: Some(port),
-            attachment: Some(attachment(self.hub.attachment())),
+            attachment: self.attachment_at(at),
+            moment: then.map(|then| then.shown),
         }))
     }
 
@@ -187,6 +195,7 @@ pub(super) fn is_told(totals: &PortTotals, place: usize, only_errors: bool) -> b
 
 fn list(
     totals: &PortTotals,
+    then: Option<&Then>,
     request: &v1::ListPortCountersRequest,
     wanted: WantedCounters,
     page: Page,
@@ -199,11 +208,13 @@ fn list(
     let (page, next_page_token) = page.pick(chosen);
     let ports = page.into_iter();
     Ok(v1::ListPortCountersResponse {
-        image: Some(v1::CounterImage::of(image)),
+        image: Some(image_message(image, then)),
         ports: ports
             .filter_map(|place| v1::PortCounters::of(totals, place, wanted))
+            .map(|port| known_at(then, port))
             .collect(),
         next_page_token,
         attachment: None,
+        moment: None,
     })
 }

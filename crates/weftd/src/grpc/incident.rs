@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use tokio::task;
 use tonic::{Request, Response, Status};
-use weft_api::time::timestamp;
+use weft_api::time::{Timestamp, timestamp};
 use weft_api::v1;
 use weft_api::v1::incident_service_server::IncidentService;
 
 use super::Services;
 use super::refusal::check_words;
-use crate::black_box::{Incident, REASON_MAX, Unsaved, list};
+use crate::black_box::{Incident, REASON_MAX, RecordingState, Unsaved, list};
 
 const NO_RECORDING: &str = "weftd does not record the manager's inputs: it runs without a state directory, or with \
                             --recording-budget 0, or could not write them; the log says so";
@@ -33,8 +33,10 @@ impl IncidentService for Services {
             Unsaved::NoRecording => Status::failed_precondition(NO_RECORDING),
             Unsaved::Failed(why) => Status::resource_exhausted(why),
         })?;
-        let incident = Some(message(incident));
-        Ok(Response::new(v1::SaveIncidentResponse { incident }))
+        Ok(Response::new(v1::SaveIncidentResponse {
+            incident: Some(message(incident)),
+            recording: self.black_box.recording().map(recording),
+        }))
     }
 
     async fn list_incidents(
@@ -50,14 +52,32 @@ impl IncidentService for Services {
         let listed = listed.map_err(|error| Status::internal(error.to_string()))?;
         let all = listed.map_err(|error| Status::internal(format!("{shown}: {error}")))?;
         let incidents = all.into_iter().map(message).collect();
-        Ok(Response::new(v1::ListIncidentsResponse { incidents }))
+        Ok(Response::new(v1::ListIncidentsResponse {
+            incidents,
+            recording: self.black_box.recording().map(recording),
+        }))
+    }
+}
+
+fn time(unix_ms: u64) -> Timestamp {
+    timestamp(unix_ms.saturating_mul(1_000_000))
+}
+
+fn recording(state: RecordingState) -> v1::Recording {
+    let (end, why) = state.end.unzip();
+    v1::Recording {
+        begin: Some(time(state.begun_unix_ms)),
+        end: end.map(time),
+        end_reason: why.unwrap_or_default(),
+        bytes: state.bytes,
+        budget: state.budget,
     }
 }
 
 fn message(incident: Incident) -> v1::Incident {
     v1::Incident {
         file: incident.path.display().to_string(),
-        time: Some(timestamp(incident.unix_ms.saturating_mul(1_000_000))),
+        time: Some(time(incident.unix_ms)),
         kind: incident.kind.name().to_owned(),
         reason: incident.reason,
         bytes: incident.bytes,

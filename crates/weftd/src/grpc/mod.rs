@@ -9,6 +9,7 @@ mod config;
 mod counter_clear;
 mod counter_watch;
 mod counters;
+mod counters_then;
 mod details;
 mod emulator;
 mod fabric;
@@ -109,6 +110,7 @@ use crate::tls::Tls;
 use crate::what_if::Forecasts;
 
 pub(crate) use counters::CounterReaders;
+pub(crate) use counters_then::LastThen;
 pub(crate) use details::DOMAIN;
 pub(crate) use fabric_health::{color, health_page};
 pub(crate) use facts::Facts;
@@ -147,6 +149,8 @@ pub(crate) struct Services {
     /// Counters and events of the past, where they are kept.
     pub(crate) history: Option<Arc<History>>,
     pub(crate) history_readers: HistoryReaders,
+    /// The reading of the past that was asked for last.
+    pub(crate) last_then: LastThen,
     /// Bounds those who ask what would be.
     pub(crate) forecasts: Forecasts,
     /// The record of changes.

@@ -65,7 +65,7 @@ impl Services {
     }
 }
 
-fn question(field: &str, at: &v1::Moment) -> Result<StateQuestion, Status> {
+pub(super) fn question(field: &str, at: &v1::Moment) -> Result<StateQuestion, Status> {
     match &at.moment {
         None => Err(Status::invalid_argument(format!(
             "{field}: expected a time, a sweep or a generation"

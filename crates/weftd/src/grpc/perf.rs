@@ -9,7 +9,7 @@ use weft_api::v1;
 use weft_api::v1::perf_service_server::PerfService;
 use weft_manager::pm::{Image, LinkView, Sending};
 
-use super::{Services, attachment};
+use super::Services;
 
 /// Links of an answer where nothing is said, and at most.
 const LINKS: (usize, usize) = (20, 1_000);
@@ -21,8 +21,8 @@ impl PerfService for Services {
         request: Request<v1::ListBusiestLinksRequest>,
     ) -> Result<Response<v1::ListBusiestLinksResponse>, Status> {
         let request = request.into_inner();
-        self.must_be_master()?;
-        let image = self.image()?;
+        let at = request.at.as_ref();
+        let (image, then) = self.image_at(at).await?;
         let (usual, most) = LINKS;
         let limit = match request.limit as usize {
             0 => usual,
@@ -35,7 +35,9 @@ impl PerfService for Services {
             .await
             .map_err(|error| Status::internal(error.to_string()))?;
         Ok(Response::new(v1::ListBusiestLinksResponse {
-            attachment: Some(attachment(self.hub.attachment())),
+            attachment: self.attachment_at(at),
+            time: then.as_ref().map_or(listed.time, |then| Some(then.time)),
+            moment: then.map(|then| then.shown),
             ..listed
         }))
     }
@@ -93,5 +95,6 @@ fn busiest(image: &Image, limit: usize, order: v1::LinkOrder) -> v1::ListBusiest
         links: count,
         busiest: links.into_iter().map(|(_, link)| link.into()).collect(),
         attachment: None,
+        moment: None,
     }
 }

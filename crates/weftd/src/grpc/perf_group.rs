@@ -8,12 +8,13 @@ use weft_api::v1;
 use weft_api::v1::perf_group_service_server::PerfGroupService;
 use weft_manager::pm::{Image, PmSettings};
 
+use super::Services;
 use super::counters::{focus, places};
+use super::counters_then::image_message;
 use super::facts::Facts;
 use super::page::{Page, read_mask};
 use super::perf::is_off;
 use super::refusal::{not_there, wrong_field_with};
-use super::{Services, attachment};
 
 /// Ports of a page where nothing is said, and at most.
 const PORTS: (usize, usize) = (100, 1_000);
@@ -26,18 +27,21 @@ impl PerfGroupService for Services {
         &self,
         request: Request<v1::ListPerfGroupsRequest>,
     ) -> Result<Response<v1::ListPerfGroupsResponse>, Status> {
-        let names = request.into_inner().names;
+        let v1::ListPerfGroupsRequest { names, at } = request.into_inner();
         if names.len() > NAMES_MAX {
             let what = format!("{} names, allowed are up to {NAMES_MAX}", names.len());
             return Err(wrong_field_with("names", &what, Facts::limit(NAMES_MAX)));
         }
-        self.must_be_master()?;
-        let (settings, image) = (self.pm_settings()?, self.image()?);
+        let (image, then) = self.image_at(at.as_ref()).await?;
+        let settings = self.pm_settings()?;
         // At many ports that takes milliseconds.
+        let told = image_message(&image, then.as_ref());
         let listed = task::spawn_blocking(move || groups(&image, &names, &settings)).await;
         let listed = listed.map_err(|error| Status::internal(error.to_string()))??;
         Ok(Response::new(v1::ListPerfGroupsResponse {
-            attachment: Some(attachment(self.hub.attachment())),
+            image: Some(told),
+            attachment: self.attachment_at(at.as_ref()),
+            moment: then.map(|then| then.shown),
             ..listed
         }))
     }
@@ -48,12 +52,15 @@ impl PerfGroupService for Services {
     ) -> Result<Response<v1::ListGroupPortsResponse>, Status> {
         let request = request.into_inner();
         let page = Page::new(request.page_size, &request.page_token, PORTS)?;
-        self.must_be_master()?;
-        let image = self.image()?;
+        let (image, then) = self.image_at(request.at.as_ref()).await?;
+        let told = image_message(&image, then.as_ref());
+        let attachment = self.attachment_at(request.at.as_ref());
         let listed = task::spawn_blocking(move || ports(&image, &request, page)).await;
         let listed = listed.map_err(|error| Status::internal(error.to_string()))??;
         Ok(Response::new(v1::ListGroupPortsResponse {
-            attachment: Some(attachment(self.hub.attachment())),
+            image: Some(told),
+            attachment,
+            moment: then.map(|then| then.shown),
             ..listed
         }))
     }
@@ -88,9 +95,10 @@ fn groups(
     let groups = wanted.into_iter();
     let groups = groups.map(|group| v1::PerfGroup::of(image, group, &settings.thresholds));
     Ok(v1::ListPerfGroupsResponse {
-        image: Some(v1::CounterImage::of(image)),
+        image: None,
         groups: groups.collect(),
         attachment: None,
+        moment: None,
     })
 }
 
@@ -111,11 +119,21 @@ fn ports(
     let (page, next_page_token) = page.cut(chosen);
     let ports = page.into_iter();
     let ports = ports.filter_map(|(place, internal)| v1::GroupPort::of(image, place, internal));
+    let ports = ports.map(|port| v1::GroupPort {
+        // Of the past it is not known.
+        link_quality: if request.at.is_some() {
+            0
+        } else {
+            port.link_quality
+        },
+        ..port
+    });
     Ok(v1::ListGroupPortsResponse {
-        image: Some(v1::CounterImage::of(image)),
+        image: None,
         ports: ports.map(|port| mask.of(port)).collect(),
         next_page_token,
         attachment: None,
+        moment: None,
     })
 }
 

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Image, ImageName, PmInput};
@@ -114,10 +115,13 @@ impl KeptImages {
         }
     }
 
-    /// Asks for an image; returns the answer where the thread has ended.
+    /// Asks for an image; returns the answer where the thread has ended, or has too much to do.
     pub(crate) fn recall(&self, name: ImageName) -> Option<PmInput> {
-        let refused = self.jobs.try_send(Job::Recall(name)).is_err();
-        refused.then_some(PmInput::Recalled { name, image: None })
+        match self.jobs.try_send(Job::Recall(name)) {
+            Ok(()) => None,
+            Err(TrySendError::Full(_)) => Some(PmInput::RecallRefused(name)),
+            Err(TrySendError::Closed(_)) => Some(PmInput::Recalled { name, image: None }),
+        }
     }
 
     /// Changes the settings.

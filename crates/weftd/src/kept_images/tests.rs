@@ -11,7 +11,7 @@ use weft_manager::pm::{Image, ImageName, Kept, PmInput};
 
 use super::file::{decode, encode, head};
 use super::files::Files;
-use super::{ImagePlace, Job, keeper};
+use super::{ImagePlace, Job, KeptImages, keeper};
 
 const START: u64 = 1_700_000_000;
 
@@ -337,4 +337,23 @@ fn without_a_directory_the_manager_goes_on_and_with_one_again_all_is_kept() {
     thread.join().unwrap();
     let said: Vec<PmInput> = std::iter::from_fn(|| told.try_recv().ok()).collect();
     assert_eq!(learnt(&said).0, [(4, 3)]);
+}
+
+#[test]
+fn a_full_queue_refuses_and_an_ended_thread_has_no_image() {
+    let (jobs, queue) = mpsc::channel(1);
+    let (_, told) = mpsc::channel(1);
+    let waiting = Arc::default();
+    let kept = KeptImages {
+        jobs,
+        told,
+        waiting,
+    };
+    let name = name(1, 7);
+    assert!(kept.recall(name).is_none(), "it is asked for");
+    let busy = kept.recall(name);
+    assert!(matches!(busy, Some(PmInput::RecallRefused(of)) if of == name));
+    drop(queue);
+    let none = kept.recall(name);
+    assert!(matches!(none, Some(PmInput::Recalled { image: None, .. })));
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use weft_replay::{FileError, Match, Replay, What};
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, configure, wait_for};
+use crate::harness::{Daemon, Start, configure, text, wait_for};
 use crate::quarantine::json;
 
 /// Two edge switches with two hosts each under two cores.
@@ -74,10 +74,10 @@ fn what_an_operator_saves_runs_again_byte_for_byte_without_keys() {
     daemon.weft_ok(&["fm", "resume"]);
     daemon.weft_ok(&["config", "reload"]);
     daemon.weft_ok(&["sweep", "--wait"]);
-    assert_eq!(
-        daemon.weft_ok(&["incident", "list"]),
-        "no incident is saved\n"
-    );
+    let listed = daemon.weft_ok(&["incident", "list"]);
+    let (recording, none) = listed.split_once('\n').unwrap();
+    assert!(recording.starts_with("recording since ") && recording.ends_with(" of 268 MB"));
+    assert_eq!(none, "no incident is saved\n");
     let saved = json(&daemon.weft_ok(&["incident", "save", "--reason", "ticket 7", "--json"]));
     let file = PathBuf::from(saved["file"].as_str().unwrap());
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
@@ -187,9 +187,18 @@ fn a_recording_without_room_ends_and_the_daemon_goes_on() {
         daemon.weft_ok(&["sweep", "--wait"]);
     }
     daemon.logs("the recording has 1 MiB (--recording-budget)");
+    let listed = daemon.weft_ok(&["incident", "list"]);
+    let ended = "RECORDING ENDED ";
+    assert!(
+        listed.starts_with(ended) && listed.contains("has 1 MiB (--recording-budget)"),
+        "{listed}"
+    );
+    assert!(listed.lines().all(|line| line.len() <= 80), "{listed}");
     daemon.weft_ok(&["sweep", "--wait"]);
-    // What there is can be saved, and runs again.
-    let saved = json(&daemon.weft_ok(&["incident", "save", "--json"]));
+    // What there is can be saved, which says that nothing later is in it, and runs again.
+    let saved = daemon.weft(&["incident", "save", "--json"]);
+    assert!(text(&saved.stderr).contains(ended));
+    let saved = json(&text(&saved.stdout));
     let file = PathBuf::from(saved["file"].as_str().unwrap());
     let (inputs, torn_at) = replayed(&std::fs::read(file).unwrap());
     assert!(inputs.len() > 100);

@@ -131,7 +131,10 @@ async fn groups_have_the_traffic_and_errors_of_their_ports() {
     );
 
     let names = vec!["Second".to_owned(), "nobody".to_owned()];
-    let request = v1::ListPerfGroupsRequest { names };
+    let request = v1::ListPerfGroupsRequest {
+        names,
+        ..v1::ListPerfGroupsRequest::default()
+    };
     let refused = client.perf_groups().list_perf_groups(request).await;
     let refused = refused.unwrap_err();
     assert_eq!(refused.code(), Code::NotFound);

@@ -16,7 +16,7 @@ const EDGE: &str = "0x0011750102000001";
 const SETTLED: Duration = Duration::from_millis(3_500);
 
 /// A moment at which everything before is recorded, as RFC 3339 has it.
-fn moment() -> String {
+pub(crate) fn moment() -> String {
     std::thread::sleep(SETTLED);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let at = weft_api::time::timestamp(since.unwrap().as_nanos() as u64).to_string();

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, READ_OFTEN, Start, configure, wait_for};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for};
 use crate::perf_groups::SECOND;
 use crate::terminal::Terminal;
+use crate::then::moment;
 
 /// Two edge switches with four hosts each under two cores, two links from each edge switch to each core.
 const FABRIC: &str = "pgft:2;4,2;1,2;1,2";
@@ -142,6 +143,79 @@ fn a_terminal_is_filtered_frozen_and_resized() {
     // That ends it as q does.
     terminal.press(&["C-c"]);
     assert_is_as_before(&terminal, &daemon);
+}
+
+#[test]
+fn a_moment_of_the_past_is_shown_and_stepped_through() {
+    let daemon = daemon();
+    let busy = moment();
+    daemon.weft_ok(&["emulator", "traffic", "stop", "--all"]);
+    let used = |top: &Value| top["busiest"][0]["a_to_b"]["utilization_percent"].as_f64();
+    wait_for(|| daemon.top().filter(|top| used(top) == Some(0.0)));
+    let idle = moment();
+    let top = |arguments: &[&str]| {
+        let all = [&["top", "--json"], arguments].concat();
+        let shown = daemon.weft(&all);
+        assert!(text(&shown.stderr).contains("weft: the fabric of "));
+        serde_json::from_slice::<Value>(&shown.stdout).unwrap()
+    };
+    let then = top(&["--at", &busy]);
+    assert!(used(&then) > Some(90.0), "{then:#}");
+    assert_eq!(
+        (&then["image"], &then["links"]),
+        (&Value::Null, &Value::from(16))
+    );
+    assert!(then["time"].as_str() <= Some(&busy) && then["moment"]["sweep"].is_u64());
+    assert_eq!(used(&top(&["--at", &idle])), Some(0.0));
+    for screen in ["summary", "ports", "histogram", "image"] {
+        let [busy, idle] =
+            [&busy, &idle].map(|at| top(&["--at", at, "--screen", screen])["rows"].clone());
+        assert!(busy.as_array().is_some_and(|rows| !rows.is_empty()));
+        assert_ne!(busy, idle, "{screen}");
+    }
+    let ports = ["counters", "--json", "-F", "node:node1", "--at"];
+    let sent = |at: &str| {
+        let read = daemon.weft_ok(&[&ports[..], &[at]].concat());
+        let read: Value = serde_json::from_str(&read).unwrap();
+        read["ports"][0]["totals"]["xmit_data"].as_u64().unwrap()
+    };
+    assert!(sent(&busy) > 0 && sent(&busy) < sent(&idle));
+    for (arguments, code, told) in [
+        (
+            &["top", "--once", "--at", "1999-01-01"][..],
+            1,
+            "the nearest known time",
+        ),
+        (&["counters", "--per-vf", "--at", &busy], 1, "are not kept"),
+        (
+            &["counters", "--watch", "--at", &busy],
+            2,
+            "cannot be used with",
+        ),
+    ] {
+        let message = daemon.weft_fails(code, arguments);
+        assert!(message.contains(told), "{arguments:?}: {message}");
+    }
+    if weft_peers::program("tmux").is_none() {
+        return;
+    }
+    let terminal = Terminal::start(daemon.dir.path(), (80, 24), &daemon.api);
+    terminal.run(&format!("weft top --at {busy}"));
+    let past = terminal.waits(|lines| lines[0].starts_with("16 links by utilization; PAST "));
+    assert!(past[2].contains("100.0"), "{past:#?}");
+    terminal.press(&[","]);
+    let earlier = terminal.waits(|lines| lines[0] != past[0]);
+    terminal.press(&["."]);
+    terminal.waits(|lines| lines[0] == past[0]);
+    assert!(earlier[0] < past[0], "{earlier:#?}");
+    terminal.press(&["4"]);
+    terminal.waits(|lines| lines[1].contains("are not kept"));
+    terminal.press(&["1", "l"]);
+    let live = terminal.waits(|lines| lines[0].contains("; image "));
+    assert!(!live[2].contains("100.0"), "{live:#?}");
+    terminal.press(&["<"]);
+    terminal.waits(|lines| lines[0].contains("; PAST "));
+    terminal.press(&["q"]);
 }
 
 /// The shell has its terminal back, with what was on it, its cursor and its settings.

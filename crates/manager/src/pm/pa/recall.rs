@@ -41,10 +41,21 @@ impl Pm {
         image: Option<Arc<Image>>,
     ) {
         self.history.recalled(now, name, image);
-        let ready = self.waiting.extract_if(.., |query| query.image == name);
-        let ready: Vec<Waiting> = ready.collect();
-        for query in ready {
+        for query in self.who_waits_for(name) {
             self.reply(now, query.request);
         }
+    }
+
+    /// Tells the queries that have waited for an image to come again.
+    pub(in crate::pm) fn recall_refused(&mut self, now: Tick, name: ImageName) {
+        for query in self.who_waits_for(name) {
+            let answer = refuse(&query.request, status::BUSY);
+            self.server.answer(now, &query.request, answer);
+        }
+    }
+
+    fn who_waits_for(&mut self, name: ImageName) -> Vec<Waiting> {
+        let ready = self.waiting.extract_if(.., |query| query.image == name);
+        ready.collect()
     }
 }

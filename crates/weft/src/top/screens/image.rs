@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weft_api::time::seconds;
 use weft_api::v1;
 
-use crate::time::utc_of;
+use crate::time::{utc_json, utc_of};
 use crate::top::columns::{self, Column, Table};
 use crate::top::data::{Data, key};
 use crate::top::group::Group;
@@ -31,7 +31,8 @@ pub(super) fn page(state: &State, data: &Data) -> Page {
     let facts = reading(data)
         .into_iter()
         .chain(ports(data))
-        .chain(manager(data));
+        .chain(manager(data))
+        .chain(moment(data));
     Page {
         title: table::heading(&data.loads, "image", state.width),
         rows: facts.map(row).collect(),
@@ -44,7 +45,13 @@ fn reading(data: &Data) -> [(&'static str, Value); 5] {
     let began = utc_of(loads.time);
     let began = began.split('.').next().unwrap_or_default();
     [
-        ("Image", json!(loads.image)),
+        (
+            "Image",
+            match loads.moment {
+                None => json!(loads.image),
+                Some(_) => json!("of the past"),
+            },
+        ),
         ("Began", json!(format!("{began}Z"))),
         ("Covers seconds", json!(seconds(loads.span))),
         ("Links", json!(loads.links)),
@@ -76,6 +83,18 @@ fn ports(data: &Data) -> [(&'static str, Value); 9] {
         ("Ports failed", reading(v1::CounterReading::Failed)),
         // Somebody else has set their counters to zero, or they wrapped.
         ("Ports reset", json!(count(&|port| port.bridges > 0))),
+    ]
+}
+
+/// The fabric of a moment of the past.
+fn moment(data: &Data) -> Vec<(&'static str, Value)> {
+    let Some(moment) = &data.loads.moment else {
+        return Vec::new();
+    };
+    vec![
+        ("Sweep", json!(moment.sweep)),
+        ("Generation", json!(moment.generation)),
+        ("Fabric since", utc_json(moment.since)),
     ]
 }
 

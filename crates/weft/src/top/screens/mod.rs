@@ -29,6 +29,13 @@ pub(super) const NAMES: [ScreenName; 7] = [
     ScreenName::Settings,
 ];
 
+fn is_of_fabrics(screen: &Screen) -> bool {
+    matches!(
+        screen,
+        Screen::Named(ScreenName::Fabrics) | Screen::Fabric(_) | Screen::FabricPort(..)
+    )
+}
+
 /// The content of the present screen.
 pub(super) fn page(state: &State) -> Page {
     if *state.screen() == Screen::Help {
@@ -44,6 +51,16 @@ pub(super) fn page(state: &State) -> Page {
             ..Page::default()
         };
     };
+    if data.loads.moment.is_some() && is_of_fabrics(state.screen()) {
+        return Page {
+            title: table::heading(&data.loads, "virtual fabrics", state.width),
+            rows: Row::sentence(
+                "counters of virtual fabrics are not kept, so there are none of the past; l shows the last reading",
+                state.width,
+            ),
+            ..Page::default()
+        };
+    }
     match state.screen() {
         Screen::Help => help::page(),
         Screen::Port(key) => port::page(state, data, *key),

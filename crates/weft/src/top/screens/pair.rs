@@ -165,8 +165,10 @@ fn row(table: &Table, state: &State, link: &Link<'_>, from: u64) -> Row {
         .into_iter()
         .flatten()
         .map(|port| port.link_quality);
+    let known = |quality: &u32| state.at.is_none() || *quality > 0;
     let quality = quality
         .min()
+        .filter(known)
         .map_or("?".to_owned(), |quality| quality.to_string());
     let lost = link.lanes_down();
     let shown = match lost {

@@ -107,7 +107,10 @@ fn about(state: &State, port: &v1::PortCounters, wanted: Key) -> Vec<Row> {
     let link = [
         format!("LID {}", port.lid),
         format!("{} Gb/s", port.rate_gbps),
-        format!("quality {}", port.link_quality),
+        match state.at {
+            None => format!("quality {}", port.link_quality),
+            Some(_) => "quality not kept".to_owned(),
+        },
         format!("{used:.1} % used"),
     ];
     let found = CATEGORIES

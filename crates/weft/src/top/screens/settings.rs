@@ -19,7 +19,10 @@ pub(super) fn page(state: &State, data: &Data) -> Page {
     };
     let settings = data.settings.iter();
     Page {
-        title: table::heading(&data.loads, "settings", state.width),
+        title: match data.loads.moment {
+            None => table::heading(&data.loads, "settings", state.width),
+            Some(_) => "settings of now".to_owned(),
+        },
         rows: settings.flat_map(facts).map(row).collect(),
         ..Page::default()
     }

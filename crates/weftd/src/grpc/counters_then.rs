@@ -1,0 +1,209 @@
+//! Counters of a moment of the past, in the shape of the last ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::task;
+use tonic::Status;
+use weft_api::time::{Timestamp, timestamp_ms, unix_ms};
+use weft_api::{WantedCounters, v1};
+use weft_fabric::{Guid, PortNum};
+use weft_history::{PastReading, PortKey, PortThen, Reader, StateQuestion};
+use weft_manager::pm::{Image, PmSettings, Recorded};
+use weft_manager::port_totals::PortTotals;
+
+use super::details::detailed;
+use super::facts::Facts;
+use super::history::status;
+use super::past::{self, NOT_KEPT};
+use super::{Services, attachment};
+
+/// How long what was read last is kept, so that the pages and screens of a moment are read once: at 27,648 hosts it has some
+/// 50 MB.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// A reading of the past.
+#[derive(Debug)]
+pub(super) struct CountersThen {
+    totals: Arc<PortTotals>,
+    shown: v1::MomentShown,
+    /// Start of the reading; an image only has its seconds.
+    time: Timestamp,
+}
+
+/// Which moment of the past an answer is about.
+#[derive(Debug, Clone)]
+pub(super) struct Then {
+    pub(super) shown: v1::MomentShown,
+    /// Start of the reading.
+    pub(super) time: Timestamp,
+}
+
+/// The last one that was read, with the question; whoever asks next waits for it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastThen(Arc<Mutex<Option<(StateQuestion, Arc<CountersThen>)>>>);
+
+impl LastThen {
+    /// Forgets it after a while, unless another one has come.
+    fn forget_later(&self, kept: &Arc<CountersThen>) {
+        let (last, kept) = (Arc::clone(&self.0), Arc::downgrade(kept));
+        tokio::spawn(async move {
+            tokio::time::sleep(KEPT).await;
+            let mut last = last.lock().await;
+            last.take_if(|(_, then)| std::ptr::eq(Arc::as_ptr(then), kept.as_ptr()));
+        });
+    }
+}
+
+impl CountersThen {
+    fn moment(&self) -> Then {
+        Then {
+            shown: self.shown.clone(),
+            time: self.time,
+        }
+    }
+}
+
+/// The message of an image, with the time of the reading where it is of the past.
+pub(super) fn image_message(image: &Image, then: Option<&Then>) -> v1::CounterImage {
+    let message = v1::CounterImage::of(image);
+    v1::CounterImage {
+        time: then.map_or(message.time, |then| Some(then.time)),
+        ..message
+    }
+}
+
+impl Services {
+    /// The totals of a moment of the past, and which one it is, or the last ones.
+    pub(super) async fn totals_at(
+        &self,
+        at: Option<&v1::Moment>,
+        wanted: WantedCounters,
+    ) -> Result<(Arc<PortTotals>, Option<Then>), Status> {
+        let Some(at) = at else {
+            return Ok((self.totals()?, None));
+        };
+        if wanted.is_large() {
+            return Err(Status::invalid_argument(
+                "selection: counters of lanes and of virtual fabrics are not kept, so there are none of the past",
+            ));
+        }
+        let then = self.counters_then(at).await?;
+        Ok((Arc::clone(&then.totals), Some(then.moment())))
+    }
+
+    /// The image of a moment of the past, and which one it is, or the last one; with one before it.
+    pub(super) async fn image_at(
+        &self,
+        at: Option<&v1::Moment>,
+    ) -> Result<(Arc<Image>, Option<Then>), Status> {
+        let Some(at) = at else {
+            self.must_be_master()?;
+            return Ok((self.image()?, None));
+        };
+        let then = self.counters_then(at).await?;
+        let image = then.totals.image().filter(|image| image.span_ns > 0);
+        let image = image.ok_or_else(|| {
+            not_kept(
+                "only one reading of counters is kept of the two hours",
+                &then.shown,
+            )
+        })?;
+        Ok((Arc::clone(image), Some(then.moment())))
+    }
+
+    /// What a reader is told of the attachment: nothing of the past.
+    pub(super) fn attachment_at(&self, at: Option<&v1::Moment>) -> Option<v1::Attachment> {
+        at.is_none().then(|| attachment(self.hub.attachment()))
+    }
+
+    /// The last reading of the counters before a moment, in the fabric of then.
+    async fn counters_then(&self, at: &v1::Moment) -> Result<Arc<CountersThen>, Status> {
+        let question = past::question("at", at)?;
+        let mut last = self.last_then.0.lock().await;
+        if let Some((_, then)) = last.as_ref().filter(|(of, _)| *of == question) {
+            return Ok(Arc::clone(then));
+        }
+        let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
+        let (history, _permit) = self.history().await?;
+        let read = task::spawn_blocking(move || read(&history.reader(), question, &settings));
+        let then = read
+            .await
+            .map_err(|error| Status::internal(error.to_string()))??;
+        let then = Arc::new(then);
+        *last = Some((question, Arc::clone(&then)));
+        self.last_then.forget_later(&then);
+        Ok(then)
+    }
+}
+
+fn read(
+    reader: &Reader,
+    question: StateQuestion,
+    settings: &PmSettings,
+) -> Result<CountersThen, Status> {
+    let past = past::read(reader, question)?;
+    let (snapshot, mut shown) = (past.snapshot, past.shown);
+    let at_ms = unix_ms(shown.time);
+    let mut warnings: BTreeSet<String> = std::mem::take(&mut shown.warnings).into_iter().collect();
+    let reading = reader.reading(at_ms, &mut |word| {
+        warnings.insert(word);
+    });
+    let reading = reading.map_err(|error| status(&error))?;
+    let what = "no reading of counters is kept of the two hours";
+    let reading = reading.ok_or_else(|| not_kept(what, &shown))?;
+    shown.warnings = warnings.into_iter().collect();
+    let (time, span) = times(&reading);
+    let ports: BTreeMap<PortKey, &PortThen> =
+        reading.ports.iter().map(|port| (port.key, port)).collect();
+    let recorded = |guid: Guid, port: PortNum| {
+        let found = ports.get(&PortKey {
+            guid: guid.0,
+            port: port.0,
+        })?;
+        Some(Recorded {
+            counters: found.totals,
+            before: found.before,
+        })
+    };
+    let image = Image::of_recorded(snapshot, settings, (time, span), recorded);
+    let mut totals = PortTotals::default();
+    totals.follow(Arc::new(image));
+    let totals = Arc::new(totals);
+    let time = timestamp_ms(reading.time_ms);
+    Ok(CountersThen {
+        totals,
+        shown,
+        time,
+    })
+}
+
+/// Seconds since 1970, and nanoseconds since the reading before.
+fn times(reading: &PastReading) -> (u64, u64) {
+    let of = |ms: i64| u64::try_from(ms).unwrap_or_default();
+    (
+        of(reading.time_ms) / 1000,
+        of(reading.span_ms).saturating_mul(1_000_000),
+    )
+}
+
+fn not_kept(what: &str, shown: &v1::MomentShown) -> Status {
+    let time = timestamp_ms(unix_ms(shown.time));
+    let why = format!("{what} before {time}; `weft history` tells what is kept");
+    detailed(&Status::failed_precondition(why), NOT_KEPT, Facts::none())
+}
+
+/// A port's message without what is not known of the past, where it is of the past.
+pub(super) fn known_at(then: Option<&Then>, port: v1::PortCounters) -> v1::PortCounters {
+    match then {
+        None => port,
+        Some(_) => v1::PortCounters {
+            link_quality: 0,
+            since_time: None,
+            lanes_since_time: None,
+            ..port
+        },
+    }
+}
