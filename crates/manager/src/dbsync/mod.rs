@@ -230,7 +230,7 @@ impl DbSync {
         self.outputs
             .extend(events.into_iter().map(DbSyncOutput::Event));
         let header = SaHeader {
-            attribute_offset: (reaction.data.len().next_multiple_of(8) / 8) as u16,
+            attribute_offset: reaction.data.len().div_ceil(8) as u16,
             ..SaHeader::default()
         };
         let mut class = [0; CLASS_LEN];

@@ -69,7 +69,7 @@ impl Want {
                     | Screen::Ports(Group::Configured(_))
             ),
             settings: *screen == Screen::Named(ScreenName::Settings),
-            at: state.at.clone(),
+            at: state.at,
         }
     }
 }
@@ -137,7 +137,7 @@ impl Source {
         let request = v1::ListBusiestLinksRequest {
             limit: want.links,
             order: order.into(),
-            at: want.at.clone(),
+            at: want.at,
         };
         let effort = want.effort();
         let mut service = self.session.services(effort).perf();
@@ -225,7 +225,7 @@ impl Source {
                 ..v1::CounterSelection::default()
             }),
             page_size: if want.fabrics { 200 } else { PAGE },
-            at: want.at.clone(),
+            at: want.at,
             ..v1::ListPortCountersRequest::default()
         };
         let mut ports = Vec::new();
@@ -253,7 +253,7 @@ impl Source {
                 virtual_fabrics: want.at.is_none(),
                 ..v1::CounterSelection::default()
             }),
-            at: want.at.clone(),
+            at: want.at,
         };
         let mut service = self.session.services(Effort::Look).counters();
         let got = service.get_port_counters(request);

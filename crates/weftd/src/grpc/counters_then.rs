@@ -43,7 +43,10 @@ pub(super) struct Then {
 
 /// The last one that was read, with the question; whoever asks next waits for it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastThen(Arc<Mutex<Option<(StateQuestion, Arc<CountersThen>)>>>);
+pub(crate) struct LastThen(Arc<Mutex<Option<Answered>>>);
+
+/// A question with its answer.
+type Answered = (StateQuestion, Arc<CountersThen>);
 
 impl LastThen {
     /// Forgets it after a while, unless another one has come.
