@@ -360,10 +360,8 @@ fn who_calls_too_often_is_refused_and_told_when_to_try_again() {
         let client = weft_api::client::Client::connect(&daemon.api, None).await;
         let client = client.unwrap();
         for _ in 0..20 {
-            let asked = client
-                .fabric()
-                .get_fabric(weft_api::v1::GetFabricRequest::default());
-            if let Err(status) = asked.await {
+            let request = weft_api::v1::GetFabricRequest::default();
+            if let Err(status) = client.fabric().get_fabric(request).await {
                 return status;
             }
         }
