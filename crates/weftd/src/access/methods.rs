@@ -8,7 +8,6 @@ use super::Role;
 const METHODS: &[(&str, Role)] = &[
     // Health and reflection tell nothing of the fabric, but only who has a role at all may ask.
     ("grpc.health.v1.Health/Check", View),
-    ("grpc.health.v1.Health/List", View),
     ("grpc.health.v1.Health/Watch", View),
     (
         "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
