@@ -19,7 +19,7 @@ use weft_fabric::enums::{PortState, SmState};
 use weft_fabric::{Guid, Lid, PortNum, Tick, Topology};
 use weft_manager::io::{Command, Event};
 use weft_manager::pm::PmSettings;
-use weft_manager::sm::Settings;
+use weft_manager::sm::{Settings, Told};
 
 pub use fault::{Fault, State};
 
@@ -157,6 +157,7 @@ pub fn run(cell: Cell, topology: &Arc<Topology>, seed: u64) -> Result<Outcome, R
         cluster,
         cut: Vec::new(),
         flapped: Vec::new(),
+        handed_on: None,
         recabled: None,
         settled: false,
         judging: true,
@@ -204,6 +205,8 @@ struct Run {
     cut: Vec<Port>,
     /// Ports whose links have gone down again and again.
     flapped: Vec<Port>,
+    /// The master's state that its standbys have.
+    handed_on: Option<Vec<u8>>,
     /// When cables were last plugged in elsewhere.
     recabled: Option<Tick>,
     /// Everything has held at some moment since the last trouble: managers know each other.
@@ -227,10 +230,8 @@ impl Run {
         self.trouble()?;
         let converged = self.converge("after the fault")?;
         if converged.is_some() {
-            if !self.lids_are_forgotten() {
-                self.breaches
-                    .extend(lids::check_stable(&before, &self.lids()));
-            }
+            self.breaches
+                .extend(lids::check_stable(&before, &self.lids()));
             self.every_host_is_served()?;
             self.unchanged_gets_no_set()?;
         }
@@ -245,16 +246,6 @@ impl Run {
             steps: self.steps,
             events: self.events,
         })
-    }
-
-    /// Whether the only place where the LIDs of some hosts are kept is the master that has died: a standby has them from
-    /// the devices, and here from nobody else.
-    fn lids_are_forgotten(&self) -> bool {
-        let lost = matches!(
-            self.cell.fault,
-            Fault::StolenLid | Fault::HostsReboot | Fault::LeavesReboot | Fault::SwitchReboots
-        );
-        lost && self.cell.state == State::Failover
     }
 
     /// Puts the fabric into its state, makes the fault, and waits for its end.
@@ -384,6 +375,7 @@ impl Run {
 
     /// Starts a manager that does not run. Counters begin anew: the daemon keeps them, the PM does not.
     fn start(&mut self, member: usize) -> Result<(), WorldError> {
+        self.handed_on = None;
         if self.cluster.running().all(|(running, _)| running != member) {
             self.counted.remove(&member);
         }
@@ -428,9 +420,30 @@ impl Run {
             }
             let next = (self.cluster.now() + STEP).min(until);
             self.cluster.run_until(next)?;
+            self.hand_on();
             self.look();
         }
         Ok(())
+    }
+
+    /// Standbys have their master's state, as the daemons of a pair hand it on.
+    fn hand_on(&mut self) {
+        let Some(master) = self.master() else {
+            return;
+        };
+        let state = self.cluster.stored(master).map(<[u8]>::to_vec);
+        if state == self.handed_on {
+            return;
+        }
+        let standbys = self.cluster.running();
+        let standbys = standbys.filter(|(_, manager)| manager.role() == SmState::STANDBY);
+        let standbys: Vec<usize> = standbys.map(|(member, _)| member).collect();
+        for standby in &standbys {
+            let told = state.iter().cloned().map(Told::State);
+            told.for_each(|told| self.cluster.tell(*standby, told));
+        }
+        // A standby that comes later is told then.
+        self.handed_on = state.filter(|_| !standbys.is_empty());
     }
 
     fn ask_from(&mut self, from: Port) -> Result<(), WorldError> {
