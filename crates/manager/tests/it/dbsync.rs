@@ -139,7 +139,9 @@ impl Pair {
 
     fn arrives(&mut self) -> bool {
         self.sent += 1;
-        self.loss == 0 || !self.sent.is_multiple_of(self.loss)
+        // Scattered, so that it is not the same segment of each attempt that is lost.
+        let drawn = self.sent.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+        self.loss == 0 || !drawn.is_multiple_of(self.loss)
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Registrations)) {
