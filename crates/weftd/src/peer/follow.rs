@@ -139,6 +139,8 @@ impl Follower<'_> {
             Err(error) => return (error.to_string(), false),
         };
         let (words, to_say) = mpsc::channel(WORDS);
+        // There is room for the first one, with which the call begins.
+        let _ = words.try_send(v1::WatchStateRequest { taken: 0 });
         let mut service = client.peers();
         let call = service.watch_state(ReceiverStream::new(to_say));
         let mut stream = match timeout(ANSWER, call).await {

@@ -75,6 +75,8 @@ fn every_metric_of_a_rule_or_a_dashboard_is_on_the_daemons_page() {
         &role_data("server.pem"),
         "--tls-key",
         &role_data("server.key"),
+        "--peer",
+        "http://127.0.0.1:1",
     ];
     let daemon = Start::new("one-switch:2").args(&ports).up();
     // Those of ports come with the first reading of counters.
