@@ -81,6 +81,16 @@ impl Fabric {
         &self.topology
     }
 
+    /// The GUID of a host, by the first word of its description.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn host(&self, name: &str) -> weft_fabric::Guid {
+        let named = |node: &weft_fabric::Node| node.name().split(' ').next() == Some(name);
+        let mut nodes = self.topology.nodes();
+        nodes.find(|(_, node)| named(node)).unwrap().1.guid()
+    }
+
     /// A directory of its own, which goes with it.
     pub fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()

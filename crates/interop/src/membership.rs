@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
-use weft_fabric::{Guid, Lid, PortNum, Sl};
+use weft_fabric::{Guid, PortNum};
+use weft_testkit::sa_request::{SaRequest, own_and_sm, to_sm};
 use weft_transport::{Attach, Connection};
 use weft_wire::Layout;
-use weft_wire::header::{MadHeader, class, status, version};
+use weft_wire::header::{MadHeader, class, status};
 use weft_wire::id::{Gid, PKey};
 use weft_wire::packet::Packet;
-use weft_wire::rmpp::{Envelope, RmppHeader};
-use weft_wire::sa::{IbMcMemberRecord, SaHeader, attribute};
+use weft_wire::sa::{IbMcMemberRecord, attribute};
 
 use crate::fabric::Fabric;
 
@@ -30,7 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Sends a request of a host, method and components, to subnet administration; returns the answer's status, none
 /// without an answer.
 pub fn ask(fabric: &Fabric, host: Guid, mgid: Gid, change: (u8, u64)) -> Option<u16> {
-    let (slid, dlid) = lids(fabric, host);
+    let own = (host, PortNum(1));
+    let lids = fabric.inspect(move |emulator| own_and_sm(emulator.network(), own));
     let record = IbMcMemberRecord {
         mgid,
         p_key: PKey(0x8001),
@@ -41,59 +42,21 @@ pub fn ask(fabric: &Fabric, host: Guid, mgid: Gid, change: (u8, u64)) -> Option<
         join_full_member: true,
         ..IbMcMemberRecord::default()
     };
-    let packet = request(change, &record, slid, dlid);
+    let (method, mask) = change;
+    let request = SaRequest {
+        method,
+        attribute: attribute::MC_MEMBER_RECORD,
+        ib: true,
+        mask,
+        record: &record.to_bytes(),
+        transaction: 1 << 32 | 7,
+    };
+    let packet = to_sm(lids.unwrap(), request.mad());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async { exchange(connection(fabric, host).await, packet).await })
-}
-
-/// LID and master's LID of a host's port.
-fn lids(fabric: &Fabric, host: Guid) -> (Lid, Lid) {
-    fabric.inspect(move |emulator| {
-        let network = emulator.network();
-        let device = network.device(network.find(host).unwrap()).unwrap();
-        let info = network.port(device.port(PortNum(1)).unwrap()).info();
-        (info.lid, info.master_sm_lid)
-    })
-}
-
-fn request(
-    (method, component_mask): (u8, u64),
-    record: &IbMcMemberRecord,
-    slid: Lid,
-    dlid: Lid,
-) -> Packet {
-    let mut class = [0; SaHeader::LEN];
-    let header = SaHeader {
-        component_mask,
-        ..SaHeader::default()
-    };
-    header.encode(&mut class);
-    let envelope = Envelope {
-        mad: MadHeader {
-            base_version: version::IB,
-            class_version: version::IB_SA,
-            mgmt_class: class::SUBN_ADM,
-            method,
-            transaction_id: 1 << 32 | 7,
-            attribute_id: attribute::MC_MEMBER_RECORD,
-            ..MadHeader::default()
-        },
-        class,
-    };
-    let mut mad = Vec::new();
-    envelope.write(&RmppHeader::default(), &record.to_bytes(), &mut mad);
-    Packet {
-        slid,
-        dlid,
-        sl: Sl(0),
-        pkey: PKey::MGMT_LIMITED,
-        dest_qp: 1,
-        src_qp: 1,
-        mad,
-    }
 }
 
 /// Attaches to a host. The fabric may not have seen yet that the last connection is closed.

@@ -42,7 +42,7 @@ impl Pair {
         let mut master = Manager::start(kinds[0], &fabric, HOSTS[0], priorities[0]);
         master.wait_until_master();
         // One member from before the standby is there, one that it hears of by itself.
-        let join = |host, change| ask(&fabric, guid_of(&fabric, host), GROUP, change);
+        let join = |host, change| ask(&fabric, fabric.host(host), GROUP, change);
         assert_eq!(join("node5", (method::SET, CREATE)), Some(0));
         let mut standby = Manager::start(kinds[1], &fabric, HOSTS[1], priorities[1]);
         standby.wait_until_standby();
@@ -69,7 +69,7 @@ impl Pair {
             assert_eq!(&State::of(&self.fabric), before, "{}", self.logs());
         }
         // A group that is not known can be created, and not joined.
-        let join = |host, change| ask(&self.fabric, guid_of(&self.fabric, host), GROUP, change);
+        let join = |host, change| ask(&self.fabric, self.fabric.host(host), GROUP, change);
         let joined = join("node3", (method::SET, JOIN));
         assert_eq!(joined, Some(0), "{}", self.logs());
         // A host that is no member cannot leave.
@@ -106,15 +106,6 @@ impl State {
         let tables = tables.filter(|(_, rows)| !rows.is_empty()).collect();
         Self { asked, tables }
     }
-}
-
-fn guid_of(fabric: &Fabric, host: &str) -> Guid {
-    let (_, node) = fabric
-        .topology()
-        .nodes()
-        .find(|(_, node)| node.name().split(' ').next() == Some(host))
-        .unwrap();
-    node.guid()
 }
 
 /// Lets a standby take over from a master that is killed.
@@ -154,7 +145,7 @@ fn the_vendors_master_hands_over_to_weft() {
     let fabric = Fabric::start(FABRIC);
     let mut master = Manager::start(Kind::Vendor, &fabric, HOSTS[0], 1);
     master.wait_until_master();
-    let join = |host, change| ask(&fabric, guid_of(&fabric, host), GROUP, change);
+    let join = |host, change| ask(&fabric, fabric.host(host), GROUP, change);
     assert_eq!(join("node5", (method::SET, CREATE)), Some(0));
     assert_eq!(join("node7", (method::SET, JOIN)), Some(0));
     std::thread::sleep(SETTLED);

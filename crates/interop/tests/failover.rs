@@ -34,7 +34,7 @@ fn lids(fabric: &Fabric) -> Vec<(Guid, Lid)> {
 
 /// The LID that a host's port has for the master's.
 fn master_of(fabric: &Fabric, host: &str) -> Lid {
-    let guid = guid_of(fabric, host);
+    let guid = fabric.host(host);
     fabric.inspect(move |emulator| {
         let network = emulator.network();
         let (_, device) = network
@@ -44,15 +44,6 @@ fn master_of(fabric: &Fabric, host: &str) -> Lid {
         let (_, at) = device.ports().next().unwrap();
         network.port(at).info().master_sm_lid
     })
-}
-
-fn guid_of(fabric: &Fabric, host: &str) -> Guid {
-    let (_, node) = fabric
-        .topology()
-        .nodes()
-        .find(|(_, node)| node.name().split(' ').next() == Some(host))
-        .unwrap();
-    node.guid()
 }
 
 /// Waits until something holds.
@@ -104,7 +95,7 @@ fn takes_over(first: Kind, second: Kind) {
 }
 
 fn lid_of(fabric: &Fabric, host: &str) -> Lid {
-    let guid = guid_of(fabric, host);
+    let guid = fabric.host(host);
     let found = lids(fabric).into_iter().find(|(other, _)| *other == guid);
     found.unwrap().1
 }

@@ -7,6 +7,7 @@
 //! | [`cluster`] | several managers with one emulator |
 //! | [`door`] | datagrams counted where they enter the emulator |
 //! | [`digest`] | datagrams and times of a run, to compare it with another |
+//! | [`sa_request`] | requests of hosts to subnet administration |
 //! | [`tape`] | recordings of the managers of a run |
 //! | [`view`] | the fabric as its registers describe it |
 //! | [`oracle`] | the rules of a fabric |
@@ -19,6 +20,7 @@ pub mod door;
 pub mod grid;
 pub mod oracle;
 mod reader;
+pub mod sa_request;
 pub mod tape;
 pub mod view;
 pub mod world;

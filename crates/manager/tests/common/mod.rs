@@ -280,6 +280,17 @@ impl World {
         .collect()
     }
 
+    /// The LIDs of all end ports, by their registers.
+    pub(crate) fn lids(&self) -> Vec<u32> {
+        let network = self.emulator.network();
+        let ends = self.topology.end_ports();
+        ends.map(|(end, ..)| {
+            let device = network.device(end.node).unwrap();
+            network.port(device.port(end.port).unwrap()).info().lid.0
+        })
+        .collect()
+    }
+
     pub(crate) fn assert_all_active(&self) {
         for (guid, port) in self.cabled() {
             assert_eq!(

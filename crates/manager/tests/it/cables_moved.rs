@@ -41,16 +41,6 @@ fn free(world: &World, id: NodeId) -> Vec<PortRef> {
     free.map(|(port, _)| PortRef { node: id, port }).collect()
 }
 
-fn lids(world: &World) -> Vec<u32> {
-    let network = world.emulator.network();
-    let ends = world.topology.end_ports();
-    ends.map(|(end, ..)| {
-        let device = network.device(end.node).unwrap();
-        network.port(device.port(end.port).unwrap()).info().lid.0
-    })
-    .collect()
-}
-
 /// The switch end of the link of the last host, and another edge switch.
 fn host_and_other_edge(world: &World) -> (PortRef, NodeId) {
     let topology = &world.topology;
@@ -68,13 +58,13 @@ fn host_and_other_edge(world: &World) -> (PortRef, NodeId) {
 #[test]
 fn a_host_at_another_switch_keeps_its_lid_and_is_reached() {
     let mut world = settled();
-    let before = lids(&world);
+    let before = world.lids();
     let (near, other) = host_and_other_edge(&world);
     let (from, to) = (at(&world, near), at(&world, free(&world, other)[0]));
     change(&mut world, Control::MoveCable { from, to });
     world.assert_all_active();
     world.walk_all();
-    assert_eq!(lids(&world), before);
+    assert_eq!(world.lids(), before);
     assert_eq!(world.forced_sweep().sets, 0);
     let links = world.manager.snapshot().topology.links().count();
     assert_eq!(links, world.topology.links().count());

@@ -60,14 +60,14 @@ fn a_restarted_manager_keeps_the_lids_and_writes_nothing() {
             world.sweep();
             world.run_for(3.0);
             let bytes = world.persisted.clone().filter(|_| stored);
-            let before = lids(&world);
+            let before = world.lids();
             let sets = world.emulator.stats().sets_total();
             world.restart(with_lmc(lmc), bytes.as_deref());
             // It holds the registrations, so that no port is asked to register again.
             let now = world.now;
             world.manager.handle(now, Input::Multicast(Vec::new()));
             let report = world.sweep();
-            assert_eq!(lids(&world), before);
+            assert_eq!(world.lids(), before);
             assert_eq!(report.unfinished, Vec::<String>::new());
             assert_eq!(report.sets, 0, "lmc {lmc}, stored {stored}: {report:?}");
             assert_eq!(world.emulator.stats().sets_total(), sets);
@@ -76,22 +76,12 @@ fn a_restarted_manager_keeps_the_lids_and_writes_nothing() {
     }
 }
 
-fn lids(world: &World) -> Vec<u32> {
-    let network = world.emulator.network();
-    let ends = world.topology.end_ports();
-    ends.map(|(end, ..)| {
-        let device = network.device(end.node).unwrap();
-        network.port(device.port(end.port).unwrap()).info().lid.0
-    })
-    .collect()
-}
-
 #[test]
 fn a_corrupt_store_is_refused_and_lids_are_learnt_from_the_fabric() {
     let mut world = World::new("fattree:16,radix=8", settings());
     world.sweep();
     world.run_for(3.0);
-    let before = lids(&world);
+    let before = world.lids();
     let mut bytes = world.persisted.clone().unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     world.restart(settings(), Some(&bytes));
@@ -100,7 +90,7 @@ fn a_corrupt_store_is_refused_and_lids_are_learnt_from_the_fabric() {
         event,
         Event::StateRefused { why } if why.contains("checksum")
     )));
-    assert_eq!(lids(&world), before);
+    assert_eq!(world.lids(), before);
 }
 
 #[test]
@@ -172,7 +162,7 @@ fn a_node_that_is_switched_off_and_on_is_set_up_again() {
         let mut world = World::new("fattree:16,radix=8", settings());
         world.sweep();
         world.run_for(3.0);
-        let before = lids(&world);
+        let before = world.lids();
         let node = match pick {
             "hfi" => world.topology.hfis().nth(7).unwrap().1.guid(),
             _ => world
@@ -191,7 +181,7 @@ fn a_node_that_is_switched_off_and_on_is_set_up_again() {
         world.run_for(10.0);
         world.assert_all_active();
         world.walk_all();
-        assert_eq!(lids(&world), before, "{pick}");
+        assert_eq!(world.lids(), before, "{pick}");
         assert_eq!(world.forced_sweep().sets, 0, "{pick}");
     }
 }

@@ -36,7 +36,7 @@ fn slow() -> LinkTraining {
 #[test]
 fn a_fabric_that_trains_for_seconds_comes_up_whole_and_keeps_its_lids() {
     let mut world = settled();
-    let before = lids(&world);
+    let before = world.lids();
     train(&mut world, None, slow());
     for id in world.topology.switches().to_vec() {
         let node = world.topology.node(id).unwrap().guid();
@@ -46,18 +46,8 @@ fn a_fabric_that_trains_for_seconds_comes_up_whole_and_keeps_its_lids() {
     world.run_for(60.0);
     world.assert_all_active();
     world.walk_all();
-    assert_eq!(lids(&world), before);
+    assert_eq!(world.lids(), before);
     assert_eq!(world.forced_sweep().sets, 0);
-}
-
-fn lids(world: &World) -> Vec<u32> {
-    let network = world.emulator.network();
-    let ends = world.topology.end_ports();
-    ends.map(|(end, ..)| {
-        let device = network.device(end.node).unwrap();
-        network.port(device.port(end.port).unwrap()).info().lid.0
-    })
-    .collect()
 }
 
 #[test]

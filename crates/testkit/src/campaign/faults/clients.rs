@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use weft_dataplane::{Network, PortIndex};
-use weft_fabric::{Guid, Lid, PortNum, Sl, Topology};
+use weft_fabric::{Guid, Lid, PortNum, Topology};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, status, version};
 use weft_wire::id::{Gid, PKey};
-use weft_wire::packet::Packet;
-use weft_wire::rmpp::{DATA_AT, Envelope, RmppHeader};
-use weft_wire::sa::{McMemberRecord, PathRecord, SaHeader, attribute};
+use weft_wire::rmpp::DATA_AT;
+use weft_wire::sa::{McMemberRecord, PathRecord, attribute as attributes};
 
 use super::place::Port;
 use crate::cluster::{Cluster, Delivered};
 use crate::oracle::{Breach, Invariant};
+use crate::sa_request::{SaRequest, own_and_sm, to_sm};
 use crate::world::WorldError;
 
 /// Subnet prefix of the stock configuration.
@@ -73,7 +73,7 @@ impl Clients {
             ..PathRecord::default()
         };
         let asked = Asked { to: Some(to) };
-        let what = (method::GET, attribute::PATH_RECORD, BETWEEN);
+        let what = (method::GET, attributes::PATH_RECORD, BETWEEN);
         self.send(cluster, from, what, &record.to_bytes(), asked)
     }
 
@@ -96,8 +96,8 @@ impl Clients {
             ..McMemberRecord::default()
         };
         let what = match joins {
-            true => (method::SET, attribute::MC_MEMBER_RECORD, CREATE),
-            false => (method::DELETE, attribute::MC_MEMBER_RECORD, LEAVE),
+            true => (method::SET, attributes::MC_MEMBER_RECORD, CREATE),
+            false => (method::DELETE, attributes::MC_MEMBER_RECORD, LEAVE),
         };
         self.send(cluster, host, what, &record.to_bytes(), Asked { to: None })
     }
@@ -127,10 +127,10 @@ impl Clients {
                 .zip(start)
                 .for_each(|(byte, new)| *byte = new);
         }
-        let Some((slid, dlid)) = lids(cluster.emulator.network(), host) else {
+        let Some(lids) = own_and_sm(cluster.emulator.network(), host) else {
             return Ok(());
         };
-        cluster.send_from(host, packet(slid, dlid, mad))
+        cluster.send_from(host, to_sm(lids, mad))
     }
 
     fn gid(&self, (node, _): Port) -> Gid {
@@ -145,40 +145,25 @@ impl Clients {
         &mut self,
         cluster: &mut Cluster,
         host: Port,
-        (method, attribute_id, component_mask): (u8, u16, u64),
+        (method, attribute, mask): (u8, u16, u64),
         record: &[u8],
         asked: Asked,
     ) -> Result<(), WorldError> {
-        let Some((slid, dlid)) = lids(cluster.emulator.network(), host) else {
+        let Some(lids) = own_and_sm(cluster.emulator.network(), host) else {
             return Ok(());
         };
         self.transaction += 1;
-        let (base_version, class_version) = match attribute_id {
-            attribute::PATH_RECORD => (version::IB, version::IB_SA),
-            _ => (version::OPA, version::OPA),
+        let request = SaRequest {
+            method,
+            attribute,
+            ib: attribute == attributes::PATH_RECORD,
+            mask,
+            record,
+            transaction: self.transaction,
         };
-        let mut class_header = [0; SaHeader::LEN];
-        let header = SaHeader {
-            component_mask,
-            ..SaHeader::default()
-        };
-        header.encode(&mut class_header);
-        let envelope = Envelope {
-            mad: MadHeader {
-                base_version,
-                class_version,
-                mgmt_class: class::SUBN_ADM,
-                method,
-                transaction_id: self.transaction,
-                attribute_id,
-                ..MadHeader::default()
-            },
-            class: class_header,
-        };
-        let mut mad = Vec::new();
-        envelope.write(&RmppHeader::default(), record, &mut mad);
+        let mad = request.mad();
         self.open.insert(self.transaction, asked);
-        cluster.send_from(host, packet(slid, dlid, mad))
+        cluster.send_from(host, to_sm(lids, mad))
     }
 
     /// Takes what has come to hosts, and judges it by the registers of now: an answer leads to the host that was asked
@@ -234,25 +219,6 @@ impl Clients {
     }
 }
 
-fn packet(slid: Lid, dlid: Lid, mad: Vec<u8>) -> Packet {
-    Packet {
-        slid,
-        dlid,
-        sl: Sl(0),
-        pkey: PKey::MGMT_LIMITED,
-        dest_qp: 1,
-        src_qp: 1,
-        mad,
-    }
-}
-
 fn port_of(network: &Network, (node, port): (Guid, PortNum)) -> Option<PortIndex> {
     network.device_at(network.find(node)?).port(port)
-}
-
-/// The LID of a host and that of its SM, as its registers have them.
-fn lids(network: &Network, host: Port) -> Option<(Lid, Lid)> {
-    let info = network.port(port_of(network, host)?).info();
-    let known = info.lid != Lid(0) && info.master_sm_lid != Lid(0);
-    known.then_some((info.lid, info.master_sm_lid))
 }

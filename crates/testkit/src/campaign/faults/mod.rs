@@ -96,8 +96,6 @@ pub struct Outcome {
     pub converged: Option<Duration>,
     /// Paths that the SA has told.
     pub paths: u64,
-    /// Sets that devices carried out.
-    pub sets: u64,
     /// Digest of all datagrams of the managers, with their times.
     pub datagrams: u64,
     /// What was done, by its time.
@@ -240,7 +238,6 @@ impl Run {
             seed,
             converged,
             paths: self.clients.answered,
-            sets: self.cluster.emulator.stats().sets_total(),
             datagrams: self.cluster.datagrams(),
             breaches: self.breaches,
             steps: self.steps,

@@ -10,7 +10,7 @@ pub(super) type Port = (Guid, PortNum);
 /// The nodes and cables of a fabric that may break: not the hosts of the managers, nor their cables.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    /// Hosts without a manager.
+    /// Hosts without a manager, by the ports of their cables.
     pub(super) hosts: Vec<Port>,
     /// All switches.
     pub(super) switches: Vec<Guid>,
@@ -18,8 +18,6 @@ pub(super) struct Places {
     pub(super) leaves: Vec<Guid>,
     /// Cables between switches.
     pub(super) isls: Vec<Port>,
-    /// Cables of hosts without a manager, at the hosts.
-    pub(super) host_cables: Vec<Port>,
 }
 
 impl Places {
@@ -32,7 +30,6 @@ impl Places {
             switches: topology.switches().iter().map(|id| guid(*id)).collect(),
             leaves: Vec::new(),
             isls: Vec::new(),
-            host_cables: Vec::new(),
         };
         for (a, b) in topology.links() {
             match (is_switch(&a), is_switch(&b)) {
@@ -53,7 +50,6 @@ impl Places {
         self.leaves.push(leaf);
         if managers.iter().all(|manager| manager.0 != host.0) {
             self.hosts.push(host);
-            self.host_cables.push(host);
         }
     }
 
@@ -61,7 +57,7 @@ impl Places {
     pub(super) fn cable(&self, rng: &mut impl Rng) -> Port {
         let of_host = self.isls.is_empty() || rng.random_bool(0.3);
         match of_host {
-            true => *any(rng, &self.host_cables),
+            true => *any(rng, &self.hosts),
             false => *any(rng, &self.isls),
         }
     }
