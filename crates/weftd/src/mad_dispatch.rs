@@ -5,7 +5,6 @@
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use weft_transport::{Connection, ConnectionReceiver, ConnectionSender};
-use weft_wire::header::{class, method};
 use weft_wire::packet::Packet;
 
 /// Batches of datagrams that wait for one of the threads.
@@ -59,7 +58,7 @@ async fn deal(
 ) {
     while let Some(batch) = receiver.recv().await {
         let (management, queries): (Vec<Packet>, Vec<Packet>) =
-            batch.into_iter().partition(is_management);
+            batch.into_iter().partition(Packet::is_for_sm);
         if !queries.is_empty() {
             // A full channel means overload: clients will retry.
             let _ = to_queries.try_send(queries);
@@ -67,15 +66,5 @@ async fn deal(
         if !management.is_empty() && to_manager.send(management).await.is_err() {
             return;
         }
-    }
-}
-
-/// Whether a datagram is for the subnet manager, or too short for any other class. The subnet manager
-/// sends directed routes only: LID-routed answers are for others.
-fn is_management(packet: &Packet) -> bool {
-    match (packet.mad.get(1), packet.mad.get(3)) {
-        (Some(&class::SM_LID_ROUTED), Some(method)) => !method::is_response(*method),
-        (Some(class), _) => class::is_sm(*class),
-        (None, _) => true,
     }
 }

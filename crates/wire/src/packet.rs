@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::header::{class, method};
 use crate::id::{Lid, PKey, Sl};
 
 /// One datagram as it crosses an end port.
@@ -26,6 +27,16 @@ pub struct Packet {
 impl Packet {
     /// Bytes of the largest datagram (`STL_MAD_BLOCK_SIZE`).
     pub const MAD_LEN_MAX: usize = 2048;
+
+    /// Whether it is for the subnet manager of the host that it arrives at, or too short for any other class. The subnet
+    /// manager sends directed routes only: LID-routed answers are for others.
+    pub fn is_for_sm(&self) -> bool {
+        match (self.mad.get(1), self.mad.get(3)) {
+            (Some(&class::SM_LID_ROUTED), Some(method)) => !method::is_response(*method),
+            (Some(class), _) => class::is_sm(*class),
+            (None, _) => true,
+        }
+    }
 
     /// A datagram of subnet management whose header has the whole directed route.
     pub fn directed(mad: Vec<u8>) -> Self {

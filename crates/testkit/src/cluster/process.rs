@@ -8,7 +8,7 @@ use weft_manager::io::{Event, Input, Output, Reply};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sm::Settings;
 use weft_manager::{Manager, Planner, Sa, SaInput, SaOutput, SaSettings};
-use weft_wire::header::{class, method};
+use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
 use crate::oracle::counters::Seen;
@@ -92,7 +92,7 @@ impl Process {
     /// Deals a datagram out by its class.
     pub(super) fn receive(&mut self, now: Tick, packet: Packet) {
         match &mut self.services {
-            Some(services) if !is_management(&packet) => services.receive(now, packet),
+            Some(services) if !packet.is_for_sm() => services.receive(now, packet),
             _ => self.manager.handle(now, Input::Received(packet)),
         }
     }
@@ -231,12 +231,3 @@ impl Services {
 
 /// Seconds since 1970 at tick 0.
 const UNIX_START: u64 = 1_700_000_000;
-
-/// Whether a datagram is for the subnet manager.
-fn is_management(packet: &Packet) -> bool {
-    match (packet.mad.get(1), packet.mad.get(3)) {
-        (Some(&class::SM_LID_ROUTED), Some(method)) => !method::is_response(*method),
-        (Some(class), _) => class::is_sm(*class),
-        (None, _) => true,
-    }
-}
