@@ -1,24 +1,17 @@
 //! Packets through a whole fabric: packet-hops per second on one core and on several, and bytes
 //! for each port.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use clap::Args;
 use weft_dataplane::Network;
 use weft_dataplane::packets::{
     MICRO, NANO, Options as Hardware, Order, Random, Shards, Simulation, Totals,
 };
 use weft_dataplane::traffic::{Hosts, Pattern, Received, Streams, StreamsOptions};
-use weft_emulator::Options as EmulatorOptions;
 use weft_fabric::Sl;
-use weft_manager::sm::Settings;
-use weft_manager::sm::settings::Level;
-use weft_routing::EngineKind;
-use weft_testkit::{NoTap, Wait, World};
+use weft_instructions::network::brought_up;
 
 use crate::Failure;
-use crate::fabrics::{TREES, new_tree};
+use crate::fabrics::TREES;
 use crate::routing::timed;
 use crate::table::Table;
 
@@ -216,7 +209,7 @@ pub(crate) fn rate(hosts: u64, radix: u8, load: &Load, runs: u32) -> Result<(u64
         runs,
         threads: 1,
     };
-    let network = new_network(hosts, radix, options.lanes)?;
+    let network = brought_up(hosts, radix, options.lanes)?;
     let [best] = fastest(&network, &options, load, [WHOLE]);
     Ok((best.hops, best.seconds))
 }
@@ -244,76 +237,8 @@ impl Measured {
 
 fn network(options: &Options) -> Result<Network, Failure> {
     let radix = TREES.iter().find(|(hosts, _)| *hosts == options.hosts);
-    new_network(
-        options.hosts,
-        radix.map_or(48, |(_, radix)| *radix),
-        options.lanes,
-    )
-}
-
-/// A fat tree as the manager brings it up, with as many service levels as lanes.
-fn new_network(hosts: u64, radix: u8, lanes: u8) -> Result<Network, Failure> {
-    let topology = new_tree(hosts, radix)?;
-    let mut settings = Settings::default();
-    settings.routing.engine = EngineKind::FatTree;
-    settings.levels = (0..lanes)
-        .map(|sl| Level {
-            sl: Sl(sl),
-            bandwidth: 100 / lanes,
-            ..Level::default()
-        })
-        .collect();
-    let emulator = EmulatorOptions::default();
-    let mut world = World::new(Arc::new(topology), emulator, settings, NoTap)?.without_reader();
-    if world.bring_up(Duration::from_secs(600))? == Wait::TimedOut {
-        return Err(Failure::BringUp {
-            hosts,
-            why: "the first sweep has not ended after 600 s".to_owned(),
-        });
-    }
-    Ok(world.emulator.network().clone())
-}
-
-/// Packets of 2,112 bytes to random hosts on eight lanes, at full load.
-fn full_swing() -> StreamsOptions {
-    StreamsOptions {
-        pattern: Pattern::Uniform,
-        bytes: 2_112,
-        levels: (0..8).map(Sl).collect(),
-        load: None,
-        begin: 0,
-        seed: 1,
-    }
-}
-
-/// A simulation in steady state: a fat tree of 128 hosts that all send at full load.
-///
-/// # Errors
-/// [`Failure`] when the fabric cannot be made or does not come up.
-pub fn in_full_swing() -> Result<(Simulation, Streams), Failure> {
-    let network = new_network(128, 16, 8)?;
-    let mut simulation = Simulation::new(&network, Hardware::default());
-    let mut streams = Streams::new(Hosts::all(&network), full_swing());
-    streams.start(&mut simulation);
-    simulation.run(&mut streams, 10 * MICRO);
-    Ok((simulation, streams))
-}
-
-/// A simulation in steady state, in two shards.
-///
-/// # Errors
-/// [`Failure`] when the fabric cannot be made or does not come up.
-pub fn in_two_shards() -> Result<Shards<Streams>, Failure> {
-    let network = new_network(128, 16, 8)?;
-    let hosts = Hosts::all(&network);
-    let mut shards = Shards::new(&network, &Hardware::default(), 2, |_| {
-        Streams::new(hosts.clone(), full_swing())
-    });
-    for shard in shards.shards_mut() {
-        shard.traffic.start(&mut shard.simulation);
-    }
-    shards.run(10 * MICRO, 1);
-    Ok(shards)
+    let radix = radix.map_or(48, |(_, radix)| *radix);
+    Ok(brought_up(options.hosts, radix, options.lanes)?)
 }
 
 fn measure(network: &Network, options: &Options, load: &Load, cut: Cut) -> Measured {

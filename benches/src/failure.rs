@@ -28,6 +28,9 @@ pub enum Failure {
     /// Manager and emulator cannot go on.
     #[error(transparent)]
     World(#[from] weft_testkit::WorldError),
+    /// A network cannot be had.
+    #[error(transparent)]
+    Network(#[from] weft_instructions::network::NotUp),
     /// A fabric does not come up.
     #[error("{hosts} hosts do not come up: {why}")]
     BringUp {

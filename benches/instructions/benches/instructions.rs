@@ -9,10 +9,10 @@ use std::hint::black_box;
 
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
-use weft_benches::{dataplane, fabrics};
 use weft_dataplane::packets::{MICRO, Shards, Simulation};
 use weft_dataplane::traffic::Streams;
 use weft_fabric::{Lmc, PortRef, Topology};
+use weft_instructions::{fabrics, network};
 use weft_routing::{EngineKind, Routed, Settings, Tables, certify, changed_blocks, reroute, route};
 use weft_wire::Layout;
 use weft_wire::sm::{LinearFdb, PortInfo};
@@ -138,7 +138,7 @@ fn diff((_, routed): (Topology, Routed)) -> bool {
 
 // The packets' event loop for 5 µs of virtual time.
 #[library_benchmark(config = limit(22_500_000))]
-#[bench::uniform(dataplane::in_full_swing().expect("there is traffic"))]
+#[bench::uniform(network::in_full_swing().expect("there is traffic"))]
 fn packets((mut simulation, mut streams): (Simulation, Streams)) -> u64 {
     let until = simulation.now() + 5 * MICRO;
     simulation.run(black_box(&mut streams), until);
@@ -147,7 +147,7 @@ fn packets((mut simulation, mut streams): (Simulation, Streams)) -> u64 {
 
 // The same in two shards, both on this thread.
 #[library_benchmark(config = limit(29_900_000))]
-#[bench::uniform(dataplane::in_two_shards().expect("there is traffic"))]
+#[bench::uniform(network::in_two_shards().expect("there is traffic"))]
 fn packets_in_shards(mut shards: Shards<Streams>) -> u64 {
     let until = shards.now() + 5 * MICRO;
     shards.run(black_box(until), 1);
