@@ -13,6 +13,7 @@ use crate::emulator::Emulator;
 use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for, weft};
 use crate::process::{output, program};
 use crate::quarantine::json;
+use crate::slurm::accounting::Slurm;
 
 /// Four edge switches with four hosts each under four cores.
 const TREE: &str = "fattree:16,radix=8";
@@ -241,6 +242,69 @@ fn slurms_accounting_tells_hosts_and_times() {
         assert_eq!(refused.status.code(), Some(1), "{script}: {error}");
         assert!(error.contains(told), "{script}: {error}");
     }
+}
+
+/// A job that a real Slurm has run, while a host sent to another one of it: sacct tells its hosts and times.
+#[test]
+fn a_job_of_a_real_slurm_is_looked_into_by_its_number() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("slurm")).unwrap();
+    let nodes = ["node1", "node2", "node5"];
+    let Some(slurm) = Slurm::start(&dir.path().join("slurm"), &nodes) else {
+        return;
+    };
+    let (emulator, daemon) = up(dir.path());
+    until_read(&daemon);
+    let slow = |id: &str| {
+        let mut command = program(weft());
+        let path = format!(
+            "{}:/usr/bin:/bin",
+            slurm.sacct().parent().unwrap().display()
+        );
+        command.env("WEFT_ADDRESS", &daemon.api).env("PATH", path);
+        command.env("SLURM_CONF", slurm.conf());
+        output(command.args(["job", "slow", "--job", id, "--json"]))
+    };
+    let id = slurm.run("solver", 8);
+    emulator.change(&[
+        "traffic",
+        "start",
+        "in",
+        "pairs",
+        "node5:node1",
+        "node2:node1",
+    ]);
+    readings();
+    let running = slow(&id);
+    assert!(running.status.success(), "{}", text(&running.stderr));
+    slurm.until(&id, "COMPLETED");
+    emulator.change(&["traffic", "stop"]);
+
+    let ended = slow(&id);
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    let job = json(&text(&ended.stdout));
+    assert_eq!(job["hosts"].as_array().unwrap().len(), 3, "{job}");
+    let [from, to] = ["from", "to"].map(|name| job[name].as_str().unwrap());
+    let times = slurm.times(&id);
+    let (start, end) = times.split_once('|').unwrap();
+    assert!(
+        from.starts_with(start) && to.starts_with(end),
+        "{times}: {job}"
+    );
+    assert_eq!(kinds(&job)[0].0, "full", "{job}");
+    assert_eq!(job["findings"][0]["to"]["name"], "node1 hfi1_0", "{job}");
+    let unknown = slow("4711");
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("sacct knows no job 4711"));
+    // One that waits for the nodes of another has no time to look at.
+    slurm.run("first", 60);
+    let waits = slurm.submit("second", 1);
+    slurm.until(&waits, "PENDING");
+    let refused = text(&slow(&waits).stderr);
+    assert!(
+        refused.contains("has not begun: it is PENDING"),
+        "{refused}"
+    );
 }
 
 /// The real sacct says that there is no accounting.

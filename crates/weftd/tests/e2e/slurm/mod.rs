@@ -1,5 +1,6 @@
 //! `weft slurm topology`, judged by a real slurmctld and by the vendor's `opa2rm`.
 
+pub(crate) mod accounting;
 mod slurmctld;
 
 use std::collections::{BTreeMap, BTreeSet};

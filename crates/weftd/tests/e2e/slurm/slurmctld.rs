@@ -20,15 +20,27 @@ pub(super) struct Slurmctld {
 }
 
 impl Slurmctld {
-    /// Starts it in a directory with these nodes. `None` where it is not installed.
+    /// Starts it in a directory with these nodes, in the topology of its topology.conf. `None` where it is not installed.
     pub(super) fn start(directory: &Path, nodes: &str) -> Option<Self> {
+        let nodes = format!(
+            "TopologyPlugin=topology/tree\nSlurmdPort={}\nNodeName={nodes} CPUs=1 NodeAddr=127.0.0.1 State=UNKNOWN",
+            free_port()
+        );
+        let slurm = Self::with(directory, &nodes)?;
+        wait_for(|| (!slurm.show().is_empty()).then_some(()));
+        Some(slurm)
+    }
+
+    /// Starts it in a directory with these lines in its slurm.conf, and waits until it answers: a slurmd that is there before
+    /// it waits for minutes.
+    pub(super) fn with(directory: &Path, lines: &str) -> Option<Self> {
         let (slurmctld, scontrol) = (
             weft_peers::program("slurmctld")?,
             weft_peers::program("scontrol")?,
         );
         let [conf, log] = ["slurm.conf", "slurmctld.log"].map(|name| directory.join(name));
         fs::create_dir(directory.join("slurm-state")).unwrap();
-        fs::write(&conf, configuration(directory, nodes)).unwrap();
+        fs::write(&conf, configuration(directory, lines)).unwrap();
         let mut command = Command::new(slurmctld);
         command.arg("-D").arg("-f").arg(&conf);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -38,16 +50,19 @@ impl Slurmctld {
             conf,
             log,
         };
-        wait_for(|| (!slurm.show().is_empty()).then_some(()));
+        wait_for(|| slurm.told(&["ping"]).contains(" is UP").then_some(()));
         Some(slurm)
     }
 
-    fn show(&self) -> String {
+    /// What it answers to `scontrol`.
+    fn told(&self, args: &[&str]) -> String {
         let mut command = Command::new(&self.scontrol);
-        command
-            .env("SLURM_CONF", &self.conf)
-            .args(["show", "topology"]);
+        command.env("SLURM_CONF", &self.conf).args(args);
         text(&output(&mut command).stdout)
+    }
+
+    fn show(&self) -> String {
+        self.told(&["show", "topology"])
     }
 
     /// What it has of each switch.
@@ -69,28 +84,31 @@ impl Slurmctld {
     }
 }
 
-fn configuration(directory: &Path, nodes: &str) -> String {
+/// The user that the tests run as.
+pub(super) fn user() -> String {
     let user = text(&Command::new("id").arg("-un").output().unwrap().stdout);
+    user.trim().to_owned()
+}
+
+fn configuration(directory: &Path, lines: &str) -> String {
     let at = |name: &str| directory.join(name).display().to_string();
     format!(
-        "ClusterName=weft\nSlurmctldHost=localhost(127.0.0.1)\nSlurmUser={}\n\
-         SlurmctldPort={}\nSlurmdPort={}\nAuthType=auth/none\nCredType=cred/none\n\
-         StateSaveLocation={}\nSlurmdSpoolDir={}\nSlurmctldPidFile={}\nSlurmctldLogFile={}\n\
+        "ClusterName=weft\nSlurmctldHost=localhost(127.0.0.1)\nSlurmUser={user}\nSlurmdUser={user}\n\
+         SlurmctldPort={}\nAuthType=auth/none\nCredType=cred/none\n\
+         StateSaveLocation={state}\nSlurmdSpoolDir={state}/%n\nSlurmctldPidFile={}\nSlurmctldLogFile={}\n\
          SwitchType=switch/none\nMpiDefault=none\nProctrackType=proctrack/linuxproc\n\
-         SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nTopologyPlugin=topology/tree\n\
-         NodeName={nodes} CPUs=1 NodeAddr=127.0.0.1 State=UNKNOWN\nPartitionName=all Nodes=ALL Default=YES\n",
-        user.trim(),
+         SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n\
+         {lines}\nPartitionName=all Nodes=ALL Default=YES\n",
         free_port(),
-        free_port(),
-        at("slurm-state"),
-        at("slurm-state"),
         at("slurmctld.pid"),
         at("slurmctld.log"),
+        user = user(),
+        state = at("slurm-state"),
     )
 }
 
 /// A port that nobody listens at.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
