@@ -8,6 +8,7 @@
 //! | `rules` | which roles callers have, from the file of `--access` |
 //! | `admit` | decides on each call before it is carried out |
 //! | `rate` | how many calls each caller may make |
+//! | `two_persons` | plans that somebody else applies than who made them |
 //! | `args` | the options |
 
 mod accounts;
@@ -17,8 +18,9 @@ mod caller;
 mod methods;
 mod rate;
 mod rules;
+mod two_persons;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
@@ -30,6 +32,8 @@ pub(crate) use args::AccessArgs;
 pub(crate) use caller::{Caller, Client, ConnectionId, Holder, User, caller_of, connection_of};
 use rate::Rates;
 use rules::Rules;
+use two_persons::Makers;
+pub(crate) use two_persons::PlanKind;
 
 /// What a caller may do; each role includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +69,7 @@ struct Inner {
     emulated: bool,
     rules: RwLock<Arc<Rules>>,
     rates: Rates,
+    makers: Mutex<Makers>,
 }
 
 impl Access {
@@ -79,6 +84,7 @@ impl Access {
             emulated,
             rules: RwLock::new(Arc::new(rules)),
             rates: Rates::default(),
+            makers: Mutex::default(),
         }));
         access.tell();
         Ok(access)

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer};
 
 use super::caller::{Caller, User};
+use super::two_persons::TwoPersons;
 use super::{Role, accounts};
 use crate::config::read_at_most;
 
@@ -32,6 +33,7 @@ struct File {
     operate: Named,
     administer: Named,
     limits: FileLimits,
+    plans: FilePlans,
 }
 
 /// Who has a role by name.
@@ -48,6 +50,12 @@ struct Named {
 struct FileLimits {
     calls_per_second: Option<u32>,
     changes_per_second: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FilePlans {
+    two_persons: TwoPersons,
 }
 
 /// How many calls one caller may make.
@@ -73,6 +81,7 @@ pub(super) struct Rules {
     /// Users and groups that this host does not know.
     unknown: Vec<String>,
     limits: Limits,
+    two_persons: TwoPersons,
 }
 
 impl Rules {
@@ -115,6 +124,7 @@ impl Rules {
                     CHANGES,
                 )?,
             },
+            two_persons: file.plans.two_persons,
         };
         for (role, named) in [
             (Role::View, &file.view),
@@ -185,6 +195,11 @@ impl Rules {
 
     pub(super) fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// Which plans need a second person.
+    pub(super) fn two_persons(&self) -> TwoPersons {
+        self.two_persons
     }
 }
 
@@ -315,6 +330,11 @@ mod tests {
                 "calls_per_second: 0 is not from 1 to 1000000",
             ),
             ("[limits]\nchanges_per_second = -1", "line 2"),
+            ("[plans]\ntwo_persons = true", "line 2"),
+            (
+                "[plans]\ntwo_persons = \"drains\"",
+                "expected one of `none`, `settings`, `all`",
+            ),
             ("[view", "line 1"),
         ] {
             let why = Rules::parse(text, Role::View).expect_err(text);
@@ -328,6 +348,7 @@ mod tests {
         let built_in = Rules::read(None, Role::View).expect("built in");
         assert_eq!(example.limits(), built_in.limits());
         assert_eq!(example.loopback(), built_in.loopback());
+        assert_eq!(example.two_persons(), built_in.two_persons());
         for caller in [
             user(0, &[]),
             user(5000, &[7]),

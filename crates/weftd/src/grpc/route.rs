@@ -10,7 +10,7 @@ use super::limits::begin_by;
 use super::operation::origin;
 use super::refusal::{status, wrong_field};
 use super::{Services, select};
-use crate::access::{Role, require};
+use crate::access::{PlanKind, Role, require};
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
@@ -51,8 +51,13 @@ impl RouteService for Services {
         if let Some(what) = other_settings(request.get_ref()) {
             require(&self.access, request.extensions(), what, Role::Administer)?;
         }
-        let planned = self.plan(request.into_inner(), by, begin_by).await;
-        planned.map(Response::new)
+        let (_, extensions, request) = request.into_parts();
+        let kind = kind(&request);
+        let planned = self.plan(request, by, begin_by).await?;
+        if let Some(plan) = planned.plan_id {
+            self.access.planned(plan, kind, &extensions);
+        }
+        Ok(Response::new(planned))
     }
 
     async fn apply_route_plan(
@@ -65,7 +70,8 @@ impl RouteService for Services {
             let what = "not allowed: the operation is that of the plan";
             return Err(wrong_field("label.operation_id", what));
         }
-        let id = request.into_inner().plan_id;
+        let id = request.get_ref().plan_id;
+        self.access.may_apply(id, request.extensions())?;
         let applied = self.control.apply(id, by, begin_by).await;
         let applied = applied.map_err(|refusal| status(&refusal))?;
         let ports = applied.switching.ended().await;
@@ -102,6 +108,14 @@ impl RouteService for Services {
         _: Request<v1::ListDrainsRequest>,
     ) -> Result<Response<v1::ListDrainsResponse>, Status> {
         self.drains().await.map(Response::new)
+    }
+}
+
+/// Whether a plan would change settings.
+fn kind(request: &v1::PlanRoutesRequest) -> PlanKind {
+    match request.change {
+        Some(Change::Drain(_) | Change::Undrain(_)) => PlanKind::Drain,
+        _ => PlanKind::Settings,
     }
 }
 

@@ -388,6 +388,42 @@ fn who_calls_too_often_is_refused_and_told_when_to_try_again() {
 }
 
 #[test]
+fn a_plan_is_applied_by_somebody_else_than_who_made_it_where_the_rules_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = socket_of(dir.path());
+    let daemon = with_certificates(&["--listen", &socket]);
+    let rules = |two_persons: &str| {
+        format!(
+            "[administer]\ncertificates = [\"cn:ci\"]\n[plans]\ntwo_persons = \"{two_persons}\"\n"
+        )
+    };
+    let at_socket = |args: &[&str]| {
+        let mut command = program(weft());
+        output(command.args(["--address", &socket]).args(args))
+    };
+    let plan = || {
+        let args = ["route", "plan", "--engine", "shortestpath", "--json"];
+        let made = with(&daemon, "ci", &args);
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        json(&text(&made.stdout))["plan_id"].to_string()
+    };
+    rule(&daemon, &rules("settings"));
+    let first = plan();
+    let refused = with(&daemon, "ci", &["route", "apply", &first]);
+    let told = text(&refused.stderr);
+    assert!(!refused.status.success(), "{told}");
+    assert!(told.contains("somebody else has to apply it"), "{told}");
+    // The daemon's own user is somebody else; who applied it takes it back alone.
+    for args in [&["route", "apply", &first][..], &["route", "rollback"]] {
+        let done = at_socket(args);
+        assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    }
+    rule(&daemon, &rules("none"));
+    let applied = with(&daemon, "ci", &["route", "apply", &plan()]);
+    assert!(applied.status.success(), "{}", text(&applied.stderr));
+}
+
+#[test]
 fn metrics_are_encrypted_and_for_who_has_the_token() {
     let Some(curl) = weft_peers::program("curl") else {
         return;
