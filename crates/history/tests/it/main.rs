@@ -3,8 +3,8 @@
 mod audit;
 mod budget;
 mod damage;
-mod duckdb;
 mod model;
+mod other_readers;
 mod readings;
 mod states;
 mod trouble;
