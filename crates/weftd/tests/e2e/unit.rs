@@ -11,6 +11,8 @@ use crate::process::{output, program};
 
 const UNIT: &str = include_str!("../../../../config/weftd.service");
 const TEMPLATE: &str = include_str!("../../../../config/weftd@.service");
+/// Where more is said about the unit.
+const SECURITY: &str = include_str!("../../../../docs/security.md");
 const WEFTD: &str = env!("CARGO_BIN_EXE_weftd");
 
 /// The values of a key of the unit, in order.
@@ -103,12 +105,55 @@ fn systemd_accepts_the_unit() {
         std::fs::write(&file, unit.replace("/usr/bin/weftd", WEFTD)).unwrap();
         for arguments in [
             &["verify", "--man=no"][..],
-            &["security", "--offline=true", "--threshold=15"],
+            &["security", "--offline=true", "--threshold=14"],
         ] {
             let mut command = Command::new(&systemd);
             let ran = output(command.args(arguments).arg(&file));
             let said = text(&ran.stdout) + &text(&ran.stderr);
             assert!(ran.status.success(), "{name}: {arguments:?}: {said}");
+        }
+    }
+}
+
+/// What the documentation adds to the unit, systemd accepts, with the exposure that is written above it.
+#[test]
+fn systemd_accepts_what_the_document_adds() {
+    let Some(systemd) = weft_peers::program("systemd-analyze") else {
+        return;
+    };
+    let section = SECURITY.split_once("\n## As a service\n").unwrap().1;
+    let section = section.split_once("\n## ").unwrap().0;
+    let parts: Vec<&str> = section.split("```").collect();
+    let [before, first, alone, second, _, third, _] = parts[..] else {
+        panic!("{} parts", parts.len());
+    };
+    // As the document has it: "…: 1.3." becomes 13.
+    let stated = |text: &str| {
+        let stated = text.trim().rsplit_once(": ").unwrap().1;
+        stated.replace('.', "")
+    };
+    for (added, exposure) in [
+        (first, stated(before)),
+        (second, stated(alone)),
+        (third, "14".to_owned()),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let unit = directory.path().join("weftd.service");
+        let more = directory.path().join("weftd.service.d");
+        std::fs::create_dir(&more).unwrap();
+        let lines = added.strip_prefix("ini\n").unwrap();
+        for (file, text) in [(&unit, UNIT), (&more.join("more.conf"), lines)] {
+            std::fs::write(file, text.replace("/usr/bin/weftd", WEFTD)).unwrap();
+        }
+        let threshold = format!("--threshold={exposure}");
+        for arguments in [
+            &["verify", "--man=no"][..],
+            &["security", "--offline=true", &threshold],
+        ] {
+            let mut command = Command::new(&systemd);
+            let ran = output(command.args(arguments).arg(&unit));
+            let said = text(&ran.stdout) + &text(&ran.stderr);
+            assert!(ran.status.success(), "{arguments:?}: {said}");
         }
     }
 }
