@@ -296,7 +296,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         Ok(())
     })?;
     if let Some(keeping) = recording.keeping {
-        parts.task("recording", keeping.run(hub.clone(), stopping.clone()));
+        let panics = parts.panics();
+        parts.task(
+            "recording",
+            keeping.run(hub.clone(), panics, stopping.clone()),
+        );
     }
     let now = Tick(unix_time_ns());
     let manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
