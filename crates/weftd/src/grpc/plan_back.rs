@@ -33,18 +33,13 @@ pub(super) struct Moment {
 impl Services {
     /// What was decided at a moment, and the request for a plan that leads back there.
     pub(super) async fn way_back(&self, at: v1::Moment) -> Result<(PlanRequest, Moment), Status> {
-        let Past {
-            snapshot,
-            routing,
-            shown,
-            ..
-        } = self.past_of("as_of", at).await?;
+        let Past { state: kept, shown } = self.past_of("as_of", at).await?;
         let time = shown.time.map(|time| time.to_string());
         let time = time.unwrap_or_default();
-        let state = state(routing.as_deref()).map_err(|why| not_kept(&time, &why))?;
+        let state = state(kept.routing.as_deref()).map_err(|why| not_kept(&time, &why))?;
         let then = Then {
             state,
-            fabric: snapshot,
+            fabric: Arc::clone(&kept.snapshot),
         };
         let (before, now) = (Arc::clone(&then.fabric), self.hub.snapshot());
         let changes = task::spawn_blocking(move || changes(&before, &now)).await;
