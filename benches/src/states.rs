@@ -6,7 +6,7 @@ use weft_api::snapshot::{of_pieces, pieces};
 use weft_emulator::Options as EmulatorOptions;
 use weft_fabric::{Administration, Snapshot};
 use weft_history::{
-    HistoryError, Reader, Recorder, StateAnswer, StateHead, StateQuestion, StateRecord,
+    HistoryError, Reader, Recorder, StateAnswer, StateHead, StatePieces, StateQuestion, StateRecord,
 };
 use weft_manager::io::Command;
 use weft_manager::sa::{self, SaSettings};
@@ -79,7 +79,7 @@ pub fn run(options: &TreeOptions) -> Result<(), Failure> {
             recorder.state(self::record(Some(from), to, START + number)?)?;
         }
         let (last_s, _) = timed(|| read(dir.path(), START + CHANGES));
-        let (snapshot_s, made) = timed(|| of_pieces(first));
+        let (snapshot_s, made) = timed(|| of_pieces(&first));
         made?;
         table.row([
             hosts.to_string(),
@@ -152,10 +152,10 @@ fn record(
     Ok(record)
 }
 
-fn read(dir: &std::path::Path, time_ms: i64) -> std::collections::BTreeMap<Vec<u8>, Vec<u8>> {
+fn read(dir: &std::path::Path, time_ms: i64) -> StatePieces {
     let answer = Reader::new(dir).state(StateQuestion::At(time_ms), &mut |word| println!("{word}"));
     match answer {
         Ok(StateAnswer::Known(state)) => state.pieces,
-        _ => std::collections::BTreeMap::new(),
+        _ => StatePieces::new(),
     }
 }

@@ -386,7 +386,7 @@ fn pieces_that_changed_make_the_snapshot_of_now() {
             "{place}: changes make another snapshot than the whole"
         );
         let extras = &EXTRAS[..5];
-        let back = of_pieces(store.clone()).unwrap();
+        let back = of_pieces(&store).unwrap();
         let expected: Vec<_> = parts(Arc::new(now.clone()), extras, None).collect();
         let back: Vec<_> = parts(Arc::new(back), extras, None).collect();
         assert!(back == expected, "{place}: the parts differ");
@@ -402,17 +402,17 @@ fn pieces_that_make_no_snapshot_are_refused() {
         let mut wrong = store.clone();
         wrong.remove(key);
         // What is gone may be missing, but nothing panics.
-        let _ = of_pieces(wrong);
+        let _ = of_pieces(&wrong);
         for value in [vec![], vec![0xFF; 3]] {
             let mut wrong = store.clone();
             wrong.insert(key.clone(), value);
-            let _ = of_pieces(wrong);
+            let _ = of_pieces(&wrong);
         }
     }
     store.insert(vec![99], vec![]);
-    let error = of_pieces(store).unwrap_err().to_string();
+    let error = of_pieces(&store).unwrap_err().to_string();
     assert_eq!(error, "a key of the snapshot is missing or wrong");
-    assert!(of_pieces(BTreeMap::new()).is_err());
+    assert!(of_pieces(&BTreeMap::<Vec<u8>, Vec<u8>>::new()).is_err());
 }
 
 proptest! {

@@ -501,11 +501,11 @@ impl Days {
                     let decided: RoutingState = serde_json::from_slice(&routing).unwrap();
                     let authors = decided.disabled.iter().map(|one| &one.note.author);
                     assert!(authors.clone().all(|author| author.starts_with("person ")));
-                    let snapshot = of_pieces(state.pieces).unwrap();
+                    let snapshot = of_pieces(&state.pieces).unwrap();
                     let found = Copy {
                         generation: snapshot.generation,
                         digest: digest(&snapshot),
-                        routing,
+                        routing: routing.to_vec(),
                     };
                     assert_eq!(found, *expected, "moment {place}, {time_ms}");
                 }

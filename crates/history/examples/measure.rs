@@ -1,4 +1,5 @@
-//! What recording costs in the default budget of bytes, and how long reading takes: `measure HOSTS MINUTES [DIR]`.
+//! What recording costs in the default budget of bytes, and how long reading takes: `measure HOSTS MINUTES [DIR [SECONDS]]`,
+//! with a reading each so many seconds, 10 unless said otherwise.
 //!
 //! Ports are those of HFIs and switches of a fat tree, four a host as at 1,152 and six as at 27,648; six of ten are busy
 //! in bursts with eight counters, as in the table of sizes that the format was chosen by.
@@ -12,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hosts: u64 = args.next().ok_or("HOSTS")?.parse()?;
     let minutes: i64 = args.next().ok_or("MINUTES")?.parse()?;
     let dir = args.next().unwrap_or_else(|| "history-measure".to_owned());
+    let seconds: i64 = args.next().map_or(Ok(10), |text| text.parse())?;
     let count = hosts * if hosts > 10_000 { 6 } else { 4 };
     let mut random = 1_u64;
     let mut next = |below: u64| {
@@ -32,9 +34,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut recorder = Recorder::open(dir.as_ref(), 8 << 30)?;
     let begin = recorder
         .last_ms()
-        .map_or(1_795_651_200_000, |last| last + 10_000);
+        .map_or(1_795_651_200_000, |last| last + 1_000 * seconds);
     let (mut appends, mut longest, mut images) = (Duration::ZERO, Duration::ZERO, 0_u32);
-    for number in 0..minutes * 6 {
+    for number in 0..minutes * 60 / seconds {
         for (place, port) in ports.iter_mut().enumerate() {
             let busy = place % 10 < 6 && (number / 30 + place as i64) % 3 != 0;
             if busy {
@@ -55,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let reading = ports.clone();
         let started = Instant::now();
-        recorder.image(begin + 10_000 * number, reading)?;
+        recorder.image(begin + 1_000 * seconds * number, reading)?;
         let took = started.elapsed();
         (appends, longest, images) = (appends + took, longest.max(took), images + 1);
     }
@@ -65,8 +67,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         longest.as_secs_f64() * 1e3
     );
     println!(
-        "{:.2} % of one CPU at ten seconds",
-        appends.as_secs_f64() / (f64::from(images) * 10.0) * 100.0
+        "{:.2} % of one CPU at {seconds} seconds",
+        appends.as_secs_f64() / (f64::from(images) * seconds as f64) * 100.0
     );
     recorder.close()?;
     for (table, bytes) in recorder.usage().tables {
@@ -76,9 +78,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{:.1} bytes a port and reading, {:.2} GB a day",
         image / (f64::from(images) * count as f64),
-        image / f64::from(images) * 8640.0 / 1e9
+        image / f64::from(images) * 86_400.0 / seconds as f64 / 1e9
     );
-    let end = begin + minutes * 60_000;
+    let end = begin + span(minutes);
     for (what, span_ms, step_ms) in [
         ("an hour at 10 s", 3_600_000, 10_000),
         ("a day at 1 min", 86_400_000, 60_000),
@@ -98,5 +100,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             started.elapsed().as_secs_f64() * 1e3
         );
     }
+    let ago = (span(minutes) / 2).min(1_800_000);
+    for (what, at) in [
+        ("the last reading", end),
+        ("a reading in the middle", end - ago),
+    ] {
+        let started = Instant::now();
+        let reading = Reader::new(dir.as_ref()).reading(at, &mut |word| println!("{word}"))?;
+        println!(
+            "{what}: {} ports in {:.1} ms",
+            reading.map_or(0, |reading| reading.ports.len()),
+            started.elapsed().as_secs_f64() * 1e3
+        );
+    }
     Ok(())
+}
+
+/// Milliseconds of so many minutes.
+fn span(minutes: i64) -> i64 {
+    60_000 * minutes
 }

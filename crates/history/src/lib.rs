@@ -15,6 +15,7 @@
 //! | `rollup` | a longer segment with fewer rows from several |
 //! | `budget` | which files are removed first |
 //! | `states` | states: pieces of bytes of which this crate knows no more |
+//! | `side_by_side` | work on several threads |
 //! | `gaps` | times of which nothing is known, and why |
 //! | `recorder`, `reader` | the two ends; `wanted` has the rows of a question, `reading` all ports at a moment |
 
@@ -29,6 +30,7 @@ mod recorder;
 mod rollup;
 mod row;
 mod segment;
+mod side_by_side;
 mod states;
 mod tables;
 mod wanted;
@@ -39,5 +41,8 @@ pub use reader::{EventFilter, Kept, KeptStates, KeptTable, POINTS_MAX, Reader, S
 pub use reading::{PastReading, PortThen};
 pub use recorder::{BUDGET_MIN, Mark, Recorder, Usage};
 pub use row::{COUNTERS, EventRow, PortKey, PortRow, Totals};
-pub use states::{PastState, STATE_LASTS_MS, StateAnswer, StateHead, StateQuestion, StateRecord};
+pub use states::{
+    PastState, STATE_LASTS_MS, StateAnswer, StateHead, StateId, StatePieces, StateQuestion,
+    StateRecord,
+};
 pub use tables::{Resolution, Table};

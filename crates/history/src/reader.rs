@@ -9,7 +9,9 @@ use crate::gaps::{self, Gap};
 use crate::log::{ImageFrame, decode_events, frames};
 use crate::row::{EventRow, PortKey, Totals};
 use crate::segment::{Listed, SegmentName, SegmentReader, list};
-use crate::states::{StateAnswer, StateQuestion, newest_ms, oldest_ms, state, states_in};
+use crate::states::{
+    Reading, StateAnswer, StateId, StateQuestion, newest_ms, oldest_ms, state, states_in,
+};
 use crate::tables::{Resolution, Table};
 use crate::wanted::{Rows, Wanted};
 
@@ -161,7 +163,20 @@ impl Reader {
         question: StateQuestion,
         warn: &mut dyn FnMut(String),
     ) -> Result<StateAnswer, HistoryError> {
-        state(&self.root, question, warn)
+        self.state_if(question, &|_| true, warn)
+    }
+
+    /// The same, without its pieces where they are not wanted.
+    ///
+    /// # Errors
+    /// That files cannot be read.
+    pub fn state_if(
+        &self,
+        question: StateQuestion,
+        wants: &dyn Fn(StateId) -> bool,
+        warn: &mut dyn FnMut(String),
+    ) -> Result<StateAnswer, HistoryError> {
+        state(&self.root, question, &mut Reading { wants, warn })
     }
 
     /// Totals and rates of ports after `from_ms` and up to `to_ms`: the last reading of each step, or every reading
@@ -213,8 +228,7 @@ impl Reader {
             skip_damaged(read, warn)?;
         }
         for (_, path, _) in listed.open_logs() {
-            let bytes = std::fs::read(path).map_err(HistoryError::io(path))?;
-            rows.log(&bytes)?;
+            rows.log(path)?;
         }
         Ok(())
     }
@@ -374,7 +388,7 @@ fn segment_events(
     let segment = SegmentReader::open(path, name, Table::Events)?;
     for group in 0..segment.groups() {
         if segment.may_have_time(group, from_ms, to_ms) {
-            let batch = segment.group(group)?;
+            let batch = segment.group(group)?.all()?;
             if !(0..batch.len()).all(|row| sink(batch.event(row))) {
                 return Ok(false);
             }

@@ -8,9 +8,9 @@ use crate::row::{PortKey, Totals};
 use crate::tables::Resolution;
 use crate::wanted::{Rows, Wanted};
 
-/// How long before a moment its reading may be, milliseconds: first where readings are kept in detail, then where one an hour
-/// is left.
-const LOOKS_MS: [i64; 2] = [600_000, 7_500_000];
+/// How long before a moment its reading may be, milliseconds: first where two are in the same file, then where readings are kept
+/// in detail, then where one an hour is left.
+const LOOKS_MS: [i64; 3] = [60_000, 600_000, 7_500_000];
 
 /// What all ports had counted in a reading, and in the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]

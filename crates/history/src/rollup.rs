@@ -33,7 +33,7 @@ impl Source {
 
     fn fill(&mut self) -> Result<(), HistoryError> {
         while self.row >= self.batch.len() && self.group < self.reader.groups() {
-            self.batch = self.reader.group(self.group)?;
+            self.batch = self.reader.group(self.group)?.all()?;
             (self.group, self.row) = (self.group + 1, 0);
         }
         Ok(())

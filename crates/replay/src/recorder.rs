@@ -23,9 +23,6 @@ pub(crate) const CALL: u8 = 4;
 pub trait Sink: Send + std::fmt::Debug {
     /// Takes the next chunk; false ends the recording.
     fn take(&mut self, chunk: Vec<u8>) -> bool;
-
-    /// The thread of the manager panics; its last chunk has been taken.
-    fn panicked(&mut self) {}
 }
 
 /// Writes the inputs of one manager.
@@ -138,8 +135,5 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.flush();
-        if std::thread::panicking() {
-            self.sink.panicked();
-        }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) enum DaemonError {
     Incomplete(Vec<String>),
     #[error("{name} has ended: {why}")]
     Part { name: &'static str, why: String },
+    #[error("{name} has ended: it panicked: {words}")]
+    Panicked { name: &'static str, words: String },
     #[error("{0}")]
     Usage(String),
     #[error("{}: {source}", file.display())]
@@ -49,7 +51,7 @@ impl DaemonError {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Manager(_) | Self::Incomplete(_) | Self::Part { .. } => 1,
+            Self::Manager(_) | Self::Incomplete(_) | Self::Part { .. } | Self::Panicked { .. } => 1,
             Self::Usage(_) | Self::Tls(_) | Self::File { .. } => 2,
             Self::ConfigFile { .. } | Self::Config(_) => 3,
             Self::Fabric(_) => 4,

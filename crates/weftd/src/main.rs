@@ -52,6 +52,7 @@ mod query_thread;
 mod registrations;
 mod remote_write;
 mod request;
+mod route_settings;
 mod run;
 mod startup;
 mod stopping;

@@ -21,7 +21,7 @@ use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
 use crate::event_hub::{EventHub, unix_time_ns};
-use crate::grpc::{self, CounterReaders, HistoryReaders, LastThen, Services};
+use crate::grpc::{self, CounterReaders, HistoryReaders, LastStates, LastThen, Services};
 use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
 use crate::history::{self, History};
@@ -219,6 +219,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         history: history.clone(),
         history_readers: HistoryReaders::default(),
         last_then: LastThen::default(),
+        last_states: LastStates::default(),
         forecasts: Forecasts::default(),
         audit: audit.clone(),
         access: access.clone(),
@@ -296,7 +297,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         Ok(())
     })?;
     if let Some(keeping) = recording.keeping {
-        parts.task("recording", keeping.run(hub.clone(), stopping.clone()));
+        let panics = parts.panics();
+        parts.task(
+            "recording",
+            keeping.run(hub.clone(), panics, stopping.clone()),
+        );
     }
     let now = Tick(unix_time_ns());
     let manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);

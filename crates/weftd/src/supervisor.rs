@@ -3,9 +3,10 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, error};
 
@@ -16,6 +17,8 @@ use crate::stopping::Stopping;
 /// When a part ends, others that wait for it end as well: the first failure among those that end
 /// within this time is the reason, not the first end.
 const TOGETHER: Duration = Duration::from_millis(100);
+/// Panics that wait for whoever wants to know; more than parts that panic together.
+const PANICS_MAX: usize = 8;
 
 /// Name and result of a part that has ended.
 type Outcome = (&'static str, Result<(), DaemonError>);
@@ -26,9 +29,18 @@ pub(crate) struct Supervisor {
     parts: JoinSet<Outcome>,
     /// Parts that have ended but are not reported yet.
     ended: Vec<Outcome>,
+    /// Who wants to know of panics.
+    panics: Option<mpsc::Sender<String>>,
 }
 
 impl Supervisor {
+    /// Panics of parts from now on, in words: each comes before the daemon ends for it.
+    pub(crate) fn panics(&mut self) -> mpsc::Receiver<String> {
+        let (sender, panics) = mpsc::channel(PANICS_MAX);
+        self.panics = Some(sender);
+        panics
+    }
+
     /// Runs a part as a task.
     pub(crate) fn task<F>(&mut self, name: &'static str, work: F)
     where
@@ -69,7 +81,7 @@ impl Supervisor {
         F: Future<Output = Result<(), DaemonError>>,
     {
         let name = heart.name();
-        let ended = spawn(name, move || async move {
+        let ended = runs(name, move || async move {
             tokio::select! {
                 biased;
                 result = work() => result,
@@ -95,7 +107,7 @@ impl Supervisor {
         W: FnOnce() -> F + Send + 'static,
         F: Future<Output = Result<(), DaemonError>>,
     {
-        let ended = spawn(name, work)?;
+        let ended = runs(name, work)?;
         let stopping = stopping.clone();
         self.parts.spawn(async move {
             tokio::select! {
@@ -151,12 +163,20 @@ impl Supervisor {
     async fn next(&mut self) -> Option<Outcome> {
         let ended = self.parts.join_next().await?;
         // The tasks that wait for parts neither panic nor are cancelled.
-        Some(ended.unwrap_or_else(|error| ("supervisor", Err(panicked("supervisor", error)))))
+        let ended =
+            ended.unwrap_or_else(|error| ("supervisor", Err(panicked("supervisor", error))));
+        if let (Some(panics), (name, Err(DaemonError::Panicked { words, .. }))) =
+            (&self.panics, &ended)
+        {
+            // What does not wait any more does not want to know.
+            let _ = panics.try_send(format!("{name} panicked: {words}"));
+        }
+        Some(ended)
     }
 }
 
-/// Starts a thread; returns its end.
-fn spawn<W, F>(
+/// Starts a thread that runs a task; returns its end.
+fn runs<W, F>(
     name: &'static str,
     work: W,
 ) -> Result<impl Future<Output = Result<(), DaemonError>> + Send + 'static, DaemonError>
@@ -164,34 +184,50 @@ where
     W: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result<(), DaemonError>>,
 {
-    let failed = |error: std::io::Error| DaemonError::part(name, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(failed)?;
+    let runtime = runtime.map_err(|error| DaemonError::part(name, error.to_string()))?;
+    spawn(name, move || runtime.block_on(work()))
+}
+
+/// Starts a thread; returns its end, for a part that waits for it.
+///
+/// # Errors
+/// [`DaemonError::Part`] if there is no thread for it.
+pub(crate) fn spawn(
+    name: &'static str,
+    work: impl FnOnce() -> Result<(), DaemonError> + Send + 'static,
+) -> Result<impl Future<Output = Result<(), DaemonError>> + Send + 'static, DaemonError> {
     let (done, ended) = oneshot::channel();
     let body = move || {
+        // Nothing of the work is looked at again but its words.
+        let result = catch_unwind(AssertUnwindSafe(work));
+        let result = result.unwrap_or_else(|payload| {
+            let words = words(&*payload).to_owned();
+            Err(DaemonError::Panicked { name, words })
+        });
         // The supervisor outlives its parts but when the daemon is ending.
-        let _ = done.send(runtime.block_on(work()));
+        let _ = done.send(result);
     };
     let spawned = std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(body);
-    spawned.map_err(failed)?;
+    spawned.map_err(|error| DaemonError::part(name, error.to_string()))?;
     Ok(async move {
-        ended.await.unwrap_or_else(|_| {
-            let why = "it panicked; the message is above".to_owned();
-            Err(DaemonError::part(name, why))
-        })
+        let gone = |_| Err(DaemonError::part(name, "its thread has ended".to_owned()));
+        ended.await.unwrap_or_else(gone)
     })
 }
 
 fn panicked(name: &'static str, error: JoinError) -> DaemonError {
-    let why = match error.try_into_panic() {
-        Ok(payload) => format!("it panicked: {}", words(&*payload)),
-        Err(error) => error.to_string(),
-    };
-    DaemonError::part(name, why)
+    match error.try_into_panic() {
+        Ok(payload) => DaemonError::Panicked {
+            name,
+            words: words(&*payload).to_owned(),
+        },
+        Err(error) => DaemonError::part(name, error.to_string()),
+    }
 }
 
 /// Text of a panic.
@@ -226,7 +262,7 @@ mod tests {
             .thread(heart("queries"), || async { panic!("no answer") })
             .unwrap();
         let said = parts.first_end().await.to_string();
-        assert!(said.starts_with("queries has ended: it panicked"), "{said}");
+        assert_eq!(said, "queries has ended: it panicked: no answer");
     }
 
     #[tokio::test]
@@ -270,7 +306,7 @@ mod tests {
         let panics = || async { panic!("no plan") };
         parts.worker("planner", &stopping, panics).unwrap();
         let said = parts.first_end().await.to_string();
-        assert!(said.starts_with("planner has ended: it panicked"), "{said}");
+        assert_eq!(said, "planner has ended: it panicked: no plan");
 
         let (_release, held) = std::sync::mpsc::channel::<()>();
         let computes = move || async move {

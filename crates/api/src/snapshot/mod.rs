@@ -2,6 +2,7 @@
 
 mod administration;
 mod cables;
+mod of_pieces;
 mod pieces;
 mod tables;
 
@@ -22,7 +23,8 @@ use crate::convert::port_id;
 use crate::time::{known_s, unix_s};
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
 
-pub use pieces::{HEALTH, Piece, ROUTING, health_of_piece, health_piece, of_pieces, pieces};
+pub use of_pieces::of_pieces;
+pub use pieces::{HEALTH, Piece, ROUTING, health_of_piece, health_piece, pieces};
 
 /// Parts that follow each other.
 type Parts = Box<dyn Iterator<Item = Part> + Send>;
@@ -255,9 +257,7 @@ impl Assembler {
         match response.part {
             Some(Part::Header(header)) => self.header = Some(header),
             _ if self.header.is_none() => return Err(SnapshotError::NoHeader),
-            Some(Part::Node(node)) => {
-                self.builder.add(read_node(&node)?)?;
-            }
+            Some(Part::Node(node)) => self.node_of(Arc::new(read_node(&node)?))?,
             Some(Part::Links(links)) => {
                 for link in links.links {
                     let (a, b) = (self.port("a link", link.a)?, self.port("a link", link.b)?);
@@ -265,8 +265,7 @@ impl Assembler {
                 }
             }
             Some(Part::Linear(table)) => {
-                let id = self.node("a forwarding table", table.switch_guid)?;
-                self.linear.insert(id, table.egress.into());
+                self.linear_of(Guid(table.switch_guid), table.egress.into())?;
             }
             Some(Part::PortGroups(groups)) => {
                 let id = self.node("a port group table", groups.switch_guid)?;
@@ -295,6 +294,17 @@ impl Assembler {
             Some(Part::Cables(part)) => cables::read(part, &mut self.cables)?,
             None => {}
         }
+        Ok(())
+    }
+
+    fn node_of(&mut self, node: Arc<Node>) -> Result<(), SnapshotError> {
+        self.builder.add(node)?;
+        Ok(())
+    }
+
+    fn linear_of(&mut self, switch: Guid, row: Arc<[u8]>) -> Result<(), SnapshotError> {
+        let id = self.node("a forwarding table", switch.0)?;
+        self.linear.insert(id, row);
         Ok(())
     }
 

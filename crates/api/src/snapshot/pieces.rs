@@ -3,7 +3,6 @@
 //! Values are parts of the API without their frame, or plain bytes where a part would only wrap them. All pieces of a
 //! kind begin with the same byte, and kinds are in the order in which they make a snapshot again.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message;
@@ -11,8 +10,8 @@ use weft_fabric::{MulticastGroup, NodeId, PortRef, Snapshot, Topology};
 use weft_wire::Layout;
 
 use super::{
-    Assembler, SnapshotError, administration, groups_part, linear_row, link_message, node_part,
-    sm_part, tables,
+    SnapshotError, administration, groups_part, linear_row, link_message, node_part, sm_part,
+    tables,
 };
 use crate::time::known_s;
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
@@ -22,7 +21,7 @@ const RECORDS_PER_PIECE: usize = 1 << 16;
 
 /// What a piece is; its number is the first byte of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// The header.
     Header,
     /// NodeGUIDs in the order of the nodes.
@@ -63,7 +62,7 @@ pub const ROUTING: [u8; 1] = [Kind::Routing as u8];
 pub const HEALTH: [u8; 1] = [Kind::Health as u8];
 
 impl Kind {
-    const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Header,
         Self::Order,
         Self::Node,
@@ -80,7 +79,7 @@ impl Kind {
         Self::Quarantined,
     ];
 
-    fn key(self, rest: &[u8]) -> Vec<u8> {
+    pub(super) fn key(self, rest: &[u8]) -> Vec<u8> {
         [&[self as u8], rest].concat()
     }
 
@@ -442,67 +441,4 @@ pub fn health_piece(page: &v1::GetHealthResponse) -> Vec<u8> {
 /// That it is none.
 pub fn health_of_piece(piece: &[u8]) -> Result<v1::GetHealthResponse, SnapshotError> {
     Ok(v1::GetHealthResponse::decode(piece)?)
-}
-
-/// Makes a snapshot of its pieces; [`ROUTING`] and [`HEALTH`] are left aside.
-///
-/// # Errors
-/// [`SnapshotError`] where they make none.
-pub fn of_pieces(mut pieces: BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Snapshot, SnapshotError> {
-    let mut assembler = Assembler::default();
-    let mut push = |part| assembler.push(v1::GetSnapshotResponse { part: Some(part) });
-    let order = pieces.remove(&Kind::Order.key(&[])).unwrap_or_default();
-    // Nodes in their order, everything else in that of the keys.
-    let mut links = pieces.split_off(&Kind::Links.key(&[]));
-    links.remove(&ROUTING[..]);
-    links.remove(&HEALTH[..]);
-    for (key, value) in pieces.range(..Kind::Order.key(&[])) {
-        push(part(key, value)?)?;
-    }
-    for guid in order.chunks(size_of::<u64>()) {
-        let key = Kind::Node.key(guid);
-        let node = pieces.get(&key).ok_or(SnapshotError::NoPiece("a node"))?;
-        push(part(&key, node)?)?;
-    }
-    while let Some((key, value)) = links.pop_first() {
-        push(part(&key, &value)?)?;
-    }
-    assembler.finish()
-}
-
-/// The part of the API that a piece is.
-fn part(key: &[u8], value: &[u8]) -> Result<Part, SnapshotError> {
-    let wrong = || SnapshotError::NoPiece("a key");
-    let (kind, rest) = key.split_first().ok_or_else(wrong)?;
-    let kind = Kind::ALL.into_iter().find(|one| *one as u8 == *kind);
-    let guid = || rest.try_into().map(u64::from_be_bytes).map_err(|_| wrong());
-    Ok(match kind.ok_or_else(wrong)? {
-        Kind::Header => Part::Header(v1::SnapshotHeader::decode(value)?),
-        Kind::Node => Part::Node(v1::SnapshotNode::decode(value)?),
-        Kind::Links => Part::Links(v1::SnapshotLinks::decode(value)?),
-        Kind::Linear => Part::Linear(v1::ForwardingTable {
-            switch_guid: guid()?,
-            egress: value.to_vec(),
-        }),
-        Kind::PortGroups => Part::PortGroups(v1::SnapshotPortGroups::decode(value)?),
-        Kind::SubnetManager => Part::SubnetManager(v1::SubnetManager::decode(value)?),
-        Kind::Multicast => Part::Multicast(v1::SnapshotMulticast::decode(value)?),
-        Kind::Contents => Part::Tables(v1::SnapshotTables::decode(value)?),
-        Kind::PortTables => Part::PortTables(v1::SnapshotPortTables::decode(value)?),
-        Kind::Group => Part::Group(v1::SnapshotGroup::decode(value)?),
-        Kind::VirtualFabric => Part::VirtualFabric(v1::SnapshotVirtualFabric {
-            record: value.to_vec(),
-        }),
-        Kind::DeviceGroup => {
-            let name = rest.get(2 * size_of::<u32>()..).ok_or_else(wrong)?;
-            Part::DeviceGroup(v1::SnapshotDeviceGroup {
-                name: String::from_utf8_lossy(name).into_owned(),
-                members: value.to_vec(),
-            })
-        }
-        Kind::Quarantined => Part::Quarantined(v1::SnapshotQuarantined {
-            records: value.to_vec(),
-        }),
-        Kind::Order | Kind::Routing | Kind::Health => return Err(wrong()),
-    })
 }

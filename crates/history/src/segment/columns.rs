@@ -19,11 +19,11 @@ pub(crate) const ROWS: usize = 32_768;
 const PAGE_ROWS: usize = 4_096;
 
 /// Places of columns of the counters; the counters follow.
-const TIME: usize = 0;
-pub(crate) const GUID: usize = 1;
-const PORT: usize = 2;
+pub(super) const TIME: usize = 0;
+pub(super) const GUID: usize = 1;
+pub(super) const PORT: usize = 2;
 const NAME: usize = 3;
-const FIRST: usize = 4;
+pub(super) const FIRST: usize = 4;
 
 /// Values of a column. Numbers without sign are kept as the same bits.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl Column {
         }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         match self {
             Self::Long(values) => values.clear(),
             Self::Int(values) => values.clear(),
@@ -107,18 +107,24 @@ pub(super) fn properties(table: Table) -> Result<WriterProperties, HistoryError>
         .set_offset_index_disabled(true)
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_write_batch_size(PAGE_ROWS);
-    let numbers: Vec<&str> = match table {
-        Table::Counters(_) => COUNTERS
-            .into_iter()
-            .chain(["time", "node_guid", "port"])
-            .collect(),
-        Table::Events => vec!["time", "run", "sequence", "node_guid", "port"],
+    let differences: &[&str] = match table {
+        Table::Counters(_) => &["time", "node_guid", "port"],
+        Table::Events => &["time", "run", "sequence", "node_guid", "port"],
     };
-    for name in numbers {
-        let path = ColumnPath::from(name);
+    for name in differences {
+        let path = ColumnPath::from(*name);
         properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
-    for name in ["time", "node_guid"] {
+    let totals: &[&str] = match table {
+        Table::Counters(_) => &COUNTERS,
+        Table::Events => &[],
+    };
+    for name in totals {
+        let path = ColumnPath::from(*name);
+        properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    // Most counters of a row group are the same everywhere, which its bounds tell without reading it.
+    for name in totals.iter().copied().chain(["time", "node_guid"]) {
         let path = ColumnPath::from(name);
         properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
     }

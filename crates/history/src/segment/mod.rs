@@ -22,7 +22,7 @@ use crate::error::HistoryError;
 
 pub(crate) use columns::Batch;
 pub(crate) use name::{Listed, SegmentName, list};
-pub(crate) use read::SegmentReader;
+pub(crate) use read::{Group, SegmentReader};
 pub(crate) use write::{SegmentWriter, TEMPORARY};
 
 /// Syncs the directory of a file, so that its name is there after a loss of power.

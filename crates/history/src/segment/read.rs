@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Cursor;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use parquet::file::reader::{ChunkReader, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedRowGroupReader;
 use parquet::file::statistics::Statistics;
 
-use super::columns::{Batch, Column, GUID};
+use super::columns::{Batch, Column, FIRST, GUID, PORT, TIME};
 use super::name::SegmentName;
 use super::write::GROUPS;
 use crate::error::HistoryError;
-use crate::row::PortKey;
+use crate::row::Totals;
 use crate::tables::Table;
 
 /// Most bytes of the metadata.
@@ -98,72 +99,32 @@ impl SegmentReader {
 
     /// Whether rows of a time may be in a row group; both ends count.
     pub(crate) fn may_have_time(&self, group: usize, from_ms: i64, to_ms: i64) -> bool {
-        let bounds = self.bounds(group, 0);
+        let bounds = self.bounds(group, TIME);
         bounds.is_none_or(|(least, most)| least <= to_ms && from_ms <= most)
     }
 
-    /// All rows of a row group.
-    pub(crate) fn group(&self, group: usize) -> Result<Batch, HistoryError> {
-        let columns: Vec<usize> = (0..Batch::empty(self.table).0.len()).collect();
-        self.read(group, &columns, None)
-    }
-
-    /// Rows of one port in a row group, all of them where they are sorted.
-    pub(crate) fn port(&self, group: usize, key: PortKey) -> Result<Batch, HistoryError> {
-        let places = self.read(group, &[GUID, GUID + 1], None)?;
-        let rows = (0..places.0[GUID].len()).filter(|row| places.key(*row) == key);
-        let (mut first, mut count) = (None, 0);
-        for row in rows {
-            first = first.or(Some(row));
-            count += 1;
+    /// A row group, after its checksum.
+    pub(crate) fn group(&self, number: usize) -> Result<Group<'_>, HistoryError> {
+        let window = self.window(number)?;
+        let metadata = self.metadata.row_group(number);
+        let rows = metadata.num_rows();
+        if !(0..=GROUP_ROWS_MAX).contains(&rows) {
+            let why = format!("a row group of {rows} rows");
+            return Err(HistoryError::damaged(&self.path, why));
         }
-        let Some(first) = first else {
-            return Ok(Batch::empty(self.table));
-        };
-        let columns: Vec<usize> = (0..places.0.len()).collect();
-        self.read(group, &columns, Some((first, count)))
-    }
-
-    /// Some columns of some rows of a row group, after its checksum.
-    fn read(
-        &self,
-        group: usize,
-        columns: &[usize],
-        rows: Option<(usize, usize)>,
-    ) -> Result<Batch, HistoryError> {
-        let damaged = |why: String| HistoryError::damaged(&self.path, why);
-        let window = self.window(group)?;
-        let metadata = self.metadata.row_group(group);
-        let all = metadata.num_rows();
-        if !(0..=GROUP_ROWS_MAX).contains(&all) {
-            return Err(damaged(format!("a row group of {all} rows")));
-        }
-        let (skip, count) = rows.unwrap_or((0, all as usize));
-        let index = RowGroupPageIndex::new(group, None);
+        let index = RowGroupPageIndex::new(number, None);
         let properties = Arc::new(ReaderProperties::builder().build());
-        let wrong = |error: ParquetError| damaged(error.to_string());
         let reader = SerializedRowGroupReader::new(window, metadata, index, properties);
-        let reader = reader.map_err(wrong)?;
-        let mut batch = Batch::empty(self.table);
-        for place in columns {
-            let column = reader.get_column_reader(*place).map_err(wrong)?;
-            let read = match (column, &mut batch.0[*place]) {
-                (ColumnReader::Int64ColumnReader(from), Column::Long(to)) => {
-                    take(from, skip, count, to)
-                }
-                (ColumnReader::Int32ColumnReader(from), Column::Int(to)) => {
-                    take(from, skip, count, to)
-                }
-                (ColumnReader::ByteArrayColumnReader(from), Column::Text(to)) => {
-                    take(from, skip, count, to)
-                }
-                _ => Err(ParquetError::General(format!(
-                    "column {place} is of another type"
-                ))),
-            };
-            read.map_err(wrong)?;
-        }
-        Ok(batch)
+        Ok(Group {
+            segment: self,
+            number,
+            rows: rows as usize,
+            reader: reader.map_err(|error| self.damaged(error))?,
+        })
+    }
+
+    fn damaged(&self, error: ParquetError) -> HistoryError {
+        HistoryError::damaged(&self.path, error)
     }
 
     /// The bytes of a row group, checked.
@@ -187,16 +148,84 @@ impl SegmentReader {
     }
 }
 
+/// A row group of a segment.
+pub(crate) struct Group<'a> {
+    segment: &'a SegmentReader,
+    number: usize,
+    rows: usize,
+    reader: SerializedRowGroupReader<'a, Window>,
+}
+
+impl Group<'_> {
+    /// All of it.
+    pub(crate) fn all(&self) -> Result<Batch, HistoryError> {
+        let columns: Vec<usize> = (0..Batch::empty(self.segment.table).0.len()).collect();
+        self.columns(&columns)
+    }
+
+    /// Times and ports of all rows of counters, and nothing else.
+    pub(crate) fn places(&self) -> Result<Batch, HistoryError> {
+        self.columns(&[TIME, GUID, PORT])
+    }
+
+    /// The totals of some rows, in their order. What lies before and after them is not decoded.
+    pub(crate) fn totals(&self, rows: &[usize]) -> Result<Vec<Totals>, HistoryError> {
+        let mut totals: Vec<Totals> = vec![[0; _]; rows.len()];
+        let (Some(first), Some(last)) = (rows.iter().min(), rows.iter().max()) else {
+            return Ok(totals);
+        };
+        let mut values = Column::Long(Vec::new());
+        for place in 0..totals[0].len() {
+            if let Some((least, most)) = self.segment.bounds(self.number, FIRST + place)
+                && least == most
+            {
+                totals.iter_mut().for_each(|row| row[place] = least as u64);
+                continue;
+            }
+            values.clear();
+            self.read(FIRST + place, *first..last + 1, &mut values)?;
+            let Column::Long(values) = &values else {
+                continue;
+            };
+            for (totals, row) in totals.iter_mut().zip(rows) {
+                totals[place] = values[row - first] as u64;
+            }
+        }
+        Ok(totals)
+    }
+
+    fn columns(&self, columns: &[usize]) -> Result<Batch, HistoryError> {
+        let mut batch = Batch::empty(self.segment.table);
+        for place in columns {
+            self.read(*place, 0..self.rows, &mut batch.0[*place])?;
+        }
+        Ok(batch)
+    }
+
+    /// Some rows of a column.
+    fn read(&self, place: usize, rows: Range<usize>, to: &mut Column) -> Result<(), HistoryError> {
+        let column = self.reader.get_column_reader(place);
+        let read = column.and_then(|column| match (column, to) {
+            (ColumnReader::Int64ColumnReader(from), Column::Long(to)) => take(from, rows, to),
+            (ColumnReader::Int32ColumnReader(from), Column::Int(to)) => take(from, rows, to),
+            (ColumnReader::ByteArrayColumnReader(from), Column::Text(to)) => take(from, rows, to),
+            _ => Err(ParquetError::General(format!(
+                "column {place} is of another type"
+            ))),
+        });
+        read.map_err(|error| self.segment.damaged(error))
+    }
+}
+
 /// Reads values of a column.
 fn take<T: DataType>(
     mut column: ColumnReaderImpl<T>,
-    skip: usize,
-    count: usize,
+    rows: Range<usize>,
     to: &mut Vec<T::T>,
 ) -> Result<(), ParquetError> {
-    column.skip_records(skip)?;
-    while to.len() < count {
-        let (read, ..) = column.read_records(count - to.len(), None, None, to)?;
+    column.skip_records(rows.start)?;
+    while to.len() < rows.len() {
+        let (read, ..) = column.read_records(rows.len() - to.len(), None, None, to)?;
         if read == 0 {
             return Err(ParquetError::General("a column ends early".to_owned()));
         }

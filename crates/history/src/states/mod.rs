@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use files::{StateFile, states_in};
 pub(crate) use frame::{Flags, encode_mark};
-pub use read::{PastState, StateAnswer, StateQuestion};
-pub(crate) use read::{newest_ms, oldest_ms, state};
+pub use read::{PastState, StateAnswer, StateId, StatePieces, StateQuestion};
+pub(crate) use read::{Reading, newest_ms, oldest_ms, state};
 pub use record::StateRecord;
 
 /// Longest time from one record to the next in which a state is known to last, milliseconds: whoever records makes a

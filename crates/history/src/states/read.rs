@@ -5,12 +5,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use bytes::Bytes;
+
 use super::files::{Entries, Entry, StateFile, entries, first, states_in};
 use super::frame::{HEAD, Head, Kind, body};
 use super::record::Op;
 use super::{STATE_LASTS_MS, StateHead, patch};
 use crate::error::HistoryError;
 use crate::log::{HEADER, payload_len, take};
+use crate::side_by_side::side_by_side;
 
 /// Attempts to read files that are removed meanwhile.
 const ATTEMPTS: usize = 5;
@@ -26,6 +29,19 @@ pub enum StateQuestion {
     Generation(u64),
 }
 
+/// The pieces of a state by their keys.
+pub type StatePieces = BTreeMap<Vec<u8>, Bytes>;
+
+/// Which record has a state: two answers with the same one have the same pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateId {
+    file: u64,
+    /// Where the record begins in it.
+    at: u64,
+    /// Since when it was so: files may be numbered anew when all are gone.
+    since: StateHead,
+}
+
 /// A state of the past.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastState {
@@ -35,8 +51,10 @@ pub struct PastState {
     pub sweep: u64,
     /// The record that has the state: since when it was so.
     pub since: StateHead,
-    /// Its pieces by their keys.
-    pub pieces: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The record that has it.
+    pub id: StateId,
+    /// Its pieces by their keys; empty where they were not to be read.
+    pub pieces: StatePieces,
 }
 
 /// What is known.
@@ -68,19 +86,27 @@ pub(crate) fn oldest_ms(files: &[StateFile]) -> Option<i64> {
     firsts.next().map(|head| head.state.time_ms)
 }
 
-/// Reads a state. Damaged files are left out, each with a word to `warn`.
+/// How to read.
+pub(crate) struct Reading<'a> {
+    /// Whether the pieces of a state are to be read.
+    pub(crate) wants: &'a dyn Fn(StateId) -> bool,
+    /// Takes a word for each damaged file, which is left out.
+    pub(crate) warn: &'a mut dyn FnMut(String),
+}
+
+/// Reads a state.
 pub(crate) fn state(
     root: &Path,
     question: StateQuestion,
-    warn: &mut dyn FnMut(String),
+    how: &mut Reading<'_>,
 ) -> Result<StateAnswer, HistoryError> {
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let files = states_in(root)?.files;
         let read = match question {
-            StateQuestion::At(time_ms) => at(&files, time_ms, warn),
-            StateQuestion::Sweep(sweep) => at_sweep(&files, sweep, warn),
-            StateQuestion::Generation(generation) => at_generation(&files, generation, warn),
+            StateQuestion::At(time_ms) => at(&files, time_ms, how),
+            StateQuestion::Sweep(sweep) => at_sweep(&files, sweep, how),
+            StateQuestion::Generation(generation) => at_generation(&files, generation, how),
         };
         match read {
             Err(error) if error.is_gone() => last = Some(error),
@@ -93,7 +119,7 @@ pub(crate) fn state(
 fn at(
     files: &[StateFile],
     time_ms: i64,
-    warn: &mut dyn FnMut(String),
+    how: &mut Reading<'_>,
 ) -> Result<StateAnswer, HistoryError> {
     let mut next: Option<Head> = None;
     for file in files.iter().rev() {
@@ -105,7 +131,7 @@ fn at(
             next = Some(begin);
             continue;
         }
-        let entries = entries_of(file, warn)?;
+        let entries = entries_of(file, how.warn)?;
         let place = entries
             .all
             .partition_point(|entry| entry.head.state.time_ms <= time_ms);
@@ -124,7 +150,7 @@ fn at(
                 after: follows.next.map(|head| head.state),
             });
         }
-        return known(file, &entries, target, Some(time_ms), follows.next, warn);
+        return known(file, &entries, target, Some(time_ms), follows.next, how);
     }
     Ok(StateAnswer::Unknown {
         before: None,
@@ -158,15 +184,15 @@ impl Follows {
 fn at_sweep(
     files: &[StateFile],
     sweep: u64,
-    warn: &mut dyn FnMut(String),
+    how: &mut Reading<'_>,
 ) -> Result<StateAnswer, HistoryError> {
     let mut last: Option<(&StateFile, Entries, usize)> = None;
     for file in files.iter().rev() {
-        let entries = entries_of(file, warn)?;
+        let entries = entries_of(file, how.warn)?;
         let is_of = |entry: &Entry| entry.head.state.sweep == sweep;
         let ended = |entry: &Entry| is_of(entry) && entry.head.flags.sweep_ended;
         if let Some(target) = entries.all.iter().position(ended) {
-            return known(file, &entries, target, None, None, warn);
+            return known(file, &entries, target, None, None, how);
         }
         let begins = (entries.all.first()).is_some_and(|entry| entry.head.flags.begins);
         if last.is_none()
@@ -179,7 +205,7 @@ fn at_sweep(
         }
     }
     match last {
-        Some((file, entries, target)) => known(file, &entries, target, None, None, warn),
+        Some((file, entries, target)) => known(file, &entries, target, None, None, how),
         None => Ok(StateAnswer::Unknown {
             before: None,
             after: None,
@@ -190,13 +216,13 @@ fn at_sweep(
 fn at_generation(
     files: &[StateFile],
     generation: u64,
-    warn: &mut dyn FnMut(String),
+    how: &mut Reading<'_>,
 ) -> Result<StateAnswer, HistoryError> {
     for file in files.iter().rev() {
-        let entries = entries_of(file, warn)?;
+        let entries = entries_of(file, how.warn)?;
         let is_of = |entry: &Entry| entry.head.state.generation == generation;
         if let Some(target) = entries.all.iter().rposition(is_of) {
-            return known(file, &entries, target, None, None, warn);
+            return known(file, &entries, target, None, None, how);
         }
     }
     Ok(StateAnswer::Unknown {
@@ -221,33 +247,45 @@ fn known(
     target: usize,
     time_ms: Option<i64>,
     next: Option<Head>,
-    warn: &mut dyn FnMut(String),
+    how: &mut Reading<'_>,
 ) -> Result<StateAnswer, HistoryError> {
-    let mut pieces = BTreeMap::new();
+    let all = &entries.all[..=target];
+    let of = all[target].head.state;
+    // Before the first state of a file nothing refers to one.
+    let states = all.iter().filter(|entry| entry.head.kind != Kind::Mark);
+    let (at, since) = states
+        .last()
+        .map_or((0, of), |entry| (entry.frames.start, entry.head.state));
+    let id = StateId {
+        file: file.number,
+        at,
+        since,
+    };
+    let mut pieces = StatePieces::new();
+    let read = match (how.wants)(id) {
+        true => all,
+        false => &[],
+    };
     let source = File::open(&file.path).map_err(HistoryError::io(&file.path))?;
-    let mut since = None;
-    for (place, entry) in entries.all[..=target].iter().enumerate() {
+    for (place, entry) in read.iter().enumerate() {
         if let Err(why) = apply(&source, entry, &mut pieces) {
             let error = match why {
                 Wrong::Io(error) => return Err(HistoryError::io(&file.path)(error)),
                 Wrong::Content(why) => HistoryError::damaged(&file.path, why),
             };
-            warn(format!("{error}; what follows there is left out"));
-            let before = place.checked_sub(1).map(|before| &entries.all[before]);
+            (how.warn)(format!("{error}; what follows there is left out"));
+            let before = place.checked_sub(1).map(|before| &all[before]);
             return Ok(StateAnswer::Unknown {
                 before: before.map(|entry| entry.head.state),
                 after: next.map(|head| head.state),
             });
         }
-        if entry.head.kind != Kind::Mark {
-            since = Some(entry.head.state);
-        }
     }
-    let of = entries.all[target].head.state;
     Ok(StateAnswer::Known(Box::new(PastState {
         time_ms: time_ms.unwrap_or(of.time_ms),
         sweep: of.sweep,
-        since: since.unwrap_or(of),
+        since,
+        id,
         pieces,
     })))
 }
@@ -264,11 +302,7 @@ impl From<&'static str> for Wrong {
 }
 
 /// Lets a record act on the pieces.
-fn apply(
-    source: &File,
-    entry: &Entry,
-    pieces: &mut BTreeMap<Vec<u8>, Vec<u8>>,
-) -> Result<(), Wrong> {
+fn apply(source: &File, entry: &Entry, pieces: &mut StatePieces) -> Result<(), Wrong> {
     if entry.head.kind == Kind::Mark {
         return Ok(());
     }
@@ -279,26 +313,37 @@ fn apply(
     if entry.head.kind == Kind::Key {
         pieces.clear();
     }
-    let mut rest = &bytes[..];
+    let (mut payloads, mut rest) = (Vec::new(), &bytes[..]);
     while !rest.is_empty() {
-        let (payload, after) = checked(rest).ok_or("a frame has another checksum")?;
+        let (payload, check, after) = framed(rest).ok_or("a frame is not as it was written")?;
+        payloads.push((payload, check));
         rest = after;
-        let body = body(payload).ok_or("a part of a state cannot be decompressed")?;
+    }
+    let bodies = side_by_side(
+        &payloads,
+        &|(payload, check)| match crc32c::crc32c(payload) == *check {
+            true => body(payload).ok_or("a part of a state cannot be decompressed"),
+            false => Err("a frame has another checksum"),
+        },
+    );
+    for body in bodies {
+        let body = Bytes::from(body?);
         apply_body(&body, pieces).ok_or("a part of a state does not fit the one before")?;
     }
     Ok(())
 }
 
-/// The payload of the next frame, and what comes after it; none where its checksum is wrong.
-fn checked(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The payload of the next frame, its checksum, and what comes after it.
+fn framed(rest: &[u8]) -> Option<(&[u8], u32, &[u8])> {
     let len = payload_len(rest)?;
-    let crc = rest.get(8..HEADER)?;
+    let (check, _) = rest.get(8..HEADER)?.split_first_chunk()?;
     let (payload, after) = rest.get(HEADER..)?.split_at_checked(len)?;
-    let right = crc32c::crc32c(payload).to_le_bytes() == crc;
-    (right && payload.len() > HEAD).then_some((payload, after))
+    (payload.len() > HEAD).then_some((payload, u32::from_le_bytes(*check), after))
 }
 
-fn apply_body(mut rest: &[u8], pieces: &mut BTreeMap<Vec<u8>, Vec<u8>>) -> Option<()> {
+/// Values that are set stay where they are in the body.
+fn apply_body(body: &Bytes, pieces: &mut StatePieces) -> Option<()> {
+    let mut rest = &body[..];
     while let Some((op, after)) = rest.split_first() {
         rest = after;
         let op = Op::of(*op)?;
@@ -306,7 +351,7 @@ fn apply_body(mut rest: &[u8], pieces: &mut BTreeMap<Vec<u8>, Vec<u8>>) -> Optio
         let value = bytes(&mut rest)?;
         match op {
             Op::Remove => drop(pieces.remove(key)?),
-            Op::Set => drop(pieces.insert(key.to_vec(), value.to_vec())),
+            Op::Set => drop(pieces.insert(key.to_vec(), body.slice_ref(value))),
             Op::Patch => {
                 let (crc, after) = rest.split_first_chunk()?;
                 rest = after;
@@ -315,7 +360,7 @@ fn apply_body(mut rest: &[u8], pieces: &mut BTreeMap<Vec<u8>, Vec<u8>>) -> Optio
                 if crc32c::crc32c(&new) != u32::from_le_bytes(*crc) {
                     return None;
                 }
-                *piece = new;
+                *piece = new.into();
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Readings and events as they were recorded, steps, roll-ups and jumps of the clock.
 
-use weft_history::{EventFilter, EventRow, PortKey, PortRow, Reader, Recorder};
+use weft_history::{EventFilter, EventRow, PortKey, PortRow, Reader, Recorder, Totals};
 
 use crate::model::{Counting, Model, START, files};
 
@@ -174,6 +174,50 @@ fn a_reading_of_all_ports_is_the_last_before_a_moment() {
     let late = at(3_600_000).expect("a reading of half an hour before");
     assert_eq!((late.time_ms, late.span_ms), (START + 1_990_000, 10_000));
     assert_eq!(at(12_000_000), None, "that is too long ago");
+}
+
+#[test]
+fn readings_of_many_ports_come_back_also_where_the_clock_went_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    // So many that a segment has several row groups.
+    let (mut fabric, mut model) = (Counting::new(11, 1_200), Model::default());
+    let times = (0..65).chain(20..50).chain(100..140);
+    for number in times {
+        let (time, ports) = (START + 10_000 * number, fabric.reading());
+        model.add(time, &ports);
+        recorder.image(time, ports).expect("room");
+    }
+    let reader = Reader::new(dir.path());
+    for _ in 0..30 {
+        let at = START + fabric.random.next(1_410_000) as i64;
+        let read = reader.reading(at, &mut |word| panic!("{word}"));
+        let read = read.expect("files").expect("a reading");
+        let until = |rows: &[(i64, Totals)]| rows.partition_point(|(time, _)| *time <= at);
+        let newest = model.0.values().map(|rows| rows[..until(rows)].last());
+        let newest = newest.flatten().map(|(time, _)| *time).max();
+        assert_eq!(Some(read.time_ms), newest, "at {at}");
+        let mut ports = read.ports.iter();
+        for (key, rows) in &model.0 {
+            let rows = &rows[..until(rows)];
+            let Some(((_, totals), earlier)) =
+                rows.split_last().filter(|(last, _)| last.0 == read.time_ms)
+            else {
+                continue;
+            };
+            let port = ports.next().expect("the port");
+            assert_eq!((port.key, port.totals), (*key, *totals), "at {at}");
+            let before = earlier
+                .last()
+                .filter(|(time, _)| *time == read.time_ms - read.span_ms);
+            assert_eq!(
+                port.before,
+                before.map(|(_, totals)| *totals),
+                "at {at}, {key:?}"
+            );
+        }
+        assert_eq!(ports.next(), None);
+    }
 }
 
 #[test]

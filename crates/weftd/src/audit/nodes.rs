@@ -5,40 +5,22 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use weft_fabric::{Guid, Topology};
 
+use crate::changes;
+
 /// Most nodes that are named: their names fit into a line of the record.
 const NODES_MAX: usize = 32;
 
-/// The name of each node of the fabric that a field in `…guid` of a request holds, by its GUID as `0x…`.
+/// The name of each node of the fabric that a request names, by its GUID as `0x…`.
 pub(super) fn named(request: &Value, topology: &Topology) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
-    add(request, topology, &mut names);
-    names
-}
-
-fn add(value: &Value, topology: &Topology, names: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(fields) => {
-            for (field, value) in fields {
-                match value.as_str() {
-                    Some(text) if field.ends_with("guid") => name(text, topology, names),
-                    _ => add(value, topology, names),
-                }
-            }
+    for named in changes::named(request, &|_| String::new()) {
+        let guid = Guid(named.key.guid);
+        let node = topology.find(guid).and_then(|id| topology.node(id));
+        if let Some(node) = node.filter(|_| names.len() < NODES_MAX) {
+            names.insert(format!("{:#018x}", guid.0), node.name());
         }
-        Value::Array(values) => values.iter().for_each(|value| add(value, topology, names)),
-        _ => {}
     }
-}
-
-/// Adds a node. Protobuf writes numbers of 64 bits as texts.
-fn name(guid: &str, topology: &Topology, names: &mut BTreeMap<String, String>) {
-    let Ok(guid) = guid.parse::<u64>().map(Guid) else {
-        return;
-    };
-    let node = topology.find(guid).and_then(|id| topology.node(id));
-    if let Some(node) = node.filter(|_| names.len() < NODES_MAX) {
-        names.insert(format!("{:#018x}", guid.0), node.name());
-    }
+    names
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     UnfinishedSweep,
     /// A device broke the rules.
     DeviceFault,
-    /// The manager panicked.
+    /// A part of the daemon panicked.
     Panic,
 }
 

@@ -53,6 +53,8 @@ enum Order {
         reason: String,
         told: Option<oneshot::Sender<Result<Incident, String>>>,
     },
+    /// Save at the end, with the manager's last inputs: a part has panicked, and the daemon ends for it.
+    Panicked(String),
 }
 
 /// Why nothing is saved.
@@ -104,16 +106,6 @@ impl Sink for Chunks {
             self.progress.end(why);
         }
         taken
-    }
-
-    fn panicked(&mut self) {
-        let order = Order::Save {
-            kind: Kind::Panic,
-            reason: "the manager panicked; the log has its words".to_owned(),
-            told: None,
-        };
-        // With a full queue the thread is too slow, which the log tells.
-        let _ = self.orders.try_send(order);
     }
 }
 
@@ -168,16 +160,21 @@ fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> 
 
 impl Keeping {
     /// Saves copies when something happens that should not, until it is time to stop; then waits for what is still to be
-    /// written.
+    /// written. `panics` are those of the daemon's parts, in words.
     pub(crate) async fn run(
         self,
         hub: Arc<EventHub>,
+        mut panics: mpsc::Receiver<String>,
         stopping: Stopping,
     ) -> Result<(), DaemonError> {
         let Self { orders, ended } = self;
         tokio::select! {
             () = follow(&hub, &orders) => {}
             () = stopping.wait() => {}
+        }
+        // It is time to stop for the first of them; the thread tells in the log what comes of it.
+        if let Ok(words) = panics.try_recv() {
+            let _ = orders.send(Order::Panicked(words)).await;
         }
         drop(orders);
         let _ = tokio::time::timeout(END, ended).await;

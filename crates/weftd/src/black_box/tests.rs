@@ -20,22 +20,44 @@ fn place(dir: &Path, budget: u64) -> RecordingPlace {
     }
 }
 
-/// The manager, and a part that has ended with the words of a panic.
-async fn panics(recorder: Recorder) -> String {
-    let mut parts = Supervisor::default();
+/// The manager, which takes three inputs and panics then where it is to, or waits for the stop.
+fn manager(parts: &mut Supervisor, recorder: Recorder, stopping: &Stopping, panics: bool) {
+    let stopping = stopping.clone();
     let work = move || async move {
         let mut manager = Recorded::new(Tick(0), Settings::default(), None, Some(recorder));
         for second in 1..=3 {
             manager.handle(Tick(second * 1_000_000_000), Input::Tick);
         }
-        panic!("a broken promise");
+        assert!(!panics, "a broken promise\nof the manager");
+        stopping.wait().await;
+        Ok(())
     };
     parts.thread(Heart::new("manager"), work).unwrap();
-    parts.first_end().await.to_string()
 }
 
-#[tokio::test]
-async fn a_panic_of_the_managers_thread_leaves_a_copy_with_its_last_input() {
+/// Part of the daemon that panics, and how it does.
+type Panics = (&'static str, fn(&mut Supervisor, &Stopping));
+
+const OTHERS: [Panics; 4] = [
+    ("queries panicked: no answer", |parts, _| {
+        let work = || async { panic!("no {}", "answer") };
+        parts.thread(Heart::new("queries"), work).unwrap();
+    }),
+    ("planner panicked: no plan", |parts, stopping| {
+        let work = || async { panic!("no plan") };
+        parts.worker("planner", stopping, work).unwrap();
+    }),
+    ("metrics panicked: no number", |parts, _| {
+        parts.task("metrics", async { panic!("no number") });
+    }),
+    ("history panicked: no past", |parts, _| {
+        let ended = crate::supervisor::spawn("history", || panic!("no past")).unwrap();
+        parts.task("history", ended);
+    }),
+];
+
+/// Runs the manager and a part that panics until the daemon has ended for it; what is saved has the manager's inputs.
+async fn a_panic_is_saved(words: &str, other: Option<Panics>) {
     let dir = tempfile::tempdir().unwrap();
     let place = place(dir.path(), 1 << 20);
     let Opened {
@@ -43,16 +65,23 @@ async fn a_panic_of_the_managers_thread_leaves_a_copy_with_its_last_input() {
         recorder,
         keeping,
     } = open(Some(place));
-    let said = panics(recorder.unwrap()).await;
-    assert!(said.starts_with("manager has ended: it panicked"), "{said}");
+    let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();
-    stop.send_replace(true);
     let hub = Arc::new(EventHub::new(InForce::default()));
-    keeping.unwrap().run(hub, stopping).await.unwrap();
+    let keeping = keeping.unwrap().run(hub, parts.panics(), stopping.clone());
+    parts.task("recording", keeping);
+    manager(&mut parts, recorder.unwrap(), &stopping, other.is_none());
+    if let Some((_, start)) = other {
+        start(&mut parts, &stopping);
+    }
+    let said = parts.first_end().await.to_string();
+    assert!(said.contains(" has ended: it panicked: "), "{said}");
+    stop.send_replace(true);
+    parts.finish().await.unwrap();
     let all = list(&black_box.incidents_dir().unwrap()).unwrap();
-    assert_eq!(all.len(), 1);
+    assert_eq!(all.len(), 1, "{words}");
     assert_eq!(all[0].kind, Kind::Panic);
-    assert!(all[0].reason.contains("panicked"), "{}", all[0].reason);
+    assert_eq!(all[0].reason, words);
     let bytes = fs::read(&all[0].path).unwrap();
     let mut replay = Replay::new(&bytes[..]).unwrap();
     let mut inputs = Vec::new();
@@ -60,10 +89,22 @@ async fn a_panic_of_the_managers_thread_leaves_a_copy_with_its_last_input() {
         assert_eq!(step.matches, Match::Same, "step {}", step.number);
         inputs.push(step.what.name());
     }
-    assert_eq!(inputs, ["create", "tick", "tick", "tick"]);
+    assert_eq!(inputs, ["create", "tick", "tick", "tick"], "{words}");
     let state = black_box.recording().unwrap();
     assert_eq!(state.end, None);
     assert!(state.bytes > 0 && state.budget == 1 << 20);
+}
+
+#[tokio::test]
+async fn a_panic_of_the_managers_thread_leaves_a_copy_with_its_last_input() {
+    a_panic_is_saved("manager panicked: a broken promise of the manager", None).await;
+}
+
+#[tokio::test]
+async fn a_panic_of_any_other_part_leaves_a_copy_as_well() {
+    for other in OTHERS {
+        a_panic_is_saved(other.0, Some(other)).await;
+    }
 }
 
 #[tokio::test]

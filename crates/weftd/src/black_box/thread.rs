@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 use weft_replay::{Header, Writer};
 
-use super::incidents::{self, EXTENSION, Incident, Kind, private};
+use super::incidents::{self, EXTENSION, Incident, Kind, REASON_MAX, private};
 use super::progress::Progress;
 use super::{Order, RecordingPlace};
 use crate::event_hub::unix_time_ns;
@@ -50,6 +50,7 @@ impl Recording {
 
     /// Writes what comes, until nothing more can come.
     pub(super) fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut panic = None;
         while let Some(order) = orders.blocking_recv() {
             match order {
                 Order::Chunk(chunk) => self.chunk(&chunk),
@@ -58,7 +59,14 @@ impl Recording {
                     // Who asked may have gone.
                     let _ = told.map(|told| told.send(saved));
                 }
+                Order::Panicked(words) => panic = Some(words),
             }
+        }
+        if let Some(words) = panic {
+            // A panic may have words of any length, on several lines. The log has what comes of it.
+            let in_line = |letter: char| if letter.is_control() { ' ' } else { letter };
+            let words: String = words.chars().map(in_line).take(REASON_MAX).collect();
+            let _ = self.save(Kind::Panic, &words);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The ports and nodes that a message names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use weft_api::v1;
@@ -73,14 +73,14 @@ impl KnownNames {
 
 /// All that a message as JSON names, each once, in the order in which it has them. `name_of` names what the message does not.
 pub(crate) fn named(message: &Value, name_of: &dyn Fn(u64) -> String) -> Vec<Named> {
-    let mut found = Vec::new();
-    visit(message, "", &mut found);
-    for named in &mut found {
+    let mut found = Found::default();
+    found.visit(message, "");
+    for named in &mut found.all {
         if named.name.is_empty() {
             named.name = name_of(named.key.guid);
         }
     }
-    found
+    found.all
 }
 
 /// A number: those of 64 bits are texts in the JSON of protobuf.
@@ -99,38 +99,47 @@ pub(super) fn text<'a>(message: &'a Value, field: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-fn visit(value: &Value, name: &str, found: &mut Vec<Named>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| visit(value, "", found)),
-        Value::Object(fields) => {
-            if let Some(guid) = number(fields.get("node_guid")) {
-                let port = number(fields.get("port")).and_then(|port| port.try_into().ok());
-                let own = match text(value, "node_name") {
-                    "" => name,
-                    own => own,
-                };
-                push(found, guid, port.unwrap_or(0), own);
-            }
-            for field in NODES {
-                if let Some(guid) = number(fields.get(field)) {
-                    push(found, guid, 0, text(value, "name"));
-                }
-            }
-            for (field, part) in fields {
-                let end = ENDS.iter().find(|(end, _)| end == field);
-                let name = end.map_or("", |(_, name)| text(value, name));
-                visit(part, name, found);
-            }
-        }
-        _ => {}
-    }
+/// What a message names, in its order: a request may name many.
+#[derive(Default)]
+struct Found {
+    all: Vec<Named>,
+    keys: BTreeSet<PortKey>,
 }
 
-fn push(found: &mut Vec<Named>, guid: u64, port: u8, name: &str) {
-    let key = PortKey { guid, port };
-    if guid != 0 && !found.iter().any(|named| named.key == key) {
-        let name = name.to_owned();
-        found.push(Named { key, name });
+impl Found {
+    fn visit(&mut self, value: &Value, name: &str) {
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| self.visit(value, "")),
+            Value::Object(fields) => {
+                if let Some(guid) = number(fields.get("node_guid")) {
+                    let port = number(fields.get("port")).and_then(|port| port.try_into().ok());
+                    let own = match text(value, "node_name") {
+                        "" => name,
+                        own => own,
+                    };
+                    self.push(guid, port.unwrap_or(0), own);
+                }
+                for field in NODES {
+                    if let Some(guid) = number(fields.get(field)) {
+                        self.push(guid, 0, text(value, "name"));
+                    }
+                }
+                for (field, part) in fields {
+                    let end = ENDS.iter().find(|(end, _)| end == field);
+                    let name = end.map_or("", |(_, name)| text(value, name));
+                    self.visit(part, name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, guid: u64, port: u8, name: &str) {
+        let key = PortKey { guid, port };
+        if guid != 0 && self.keys.insert(key) {
+            let name = name.to_owned();
+            self.all.push(Named { key, name });
+        }
     }
 }
 

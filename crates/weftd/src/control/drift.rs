@@ -1,20 +1,23 @@
 //! Plans that are in force but missing from the configuration file: they end with the daemon,
 //! which reports that to clients, also after a restart.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tracing::{error, warn};
 use weft_manager::sm::Settings;
-use weft_routing::EngineKind;
 
 use super::Version;
 use crate::config::{Source, Usable};
+use crate::route_settings::{Changed, RouteSettings};
 use crate::store;
 
 /// Longest note that is read back, bytes: above any effective configuration.
 const MAX_LEN: u64 = 64 << 20;
 /// First line of the note.
-const MAGIC: &str = "WEFTPLAN 2";
+const MAGIC: &str = "WEFTPLAN 3";
+/// Settings that a message names; it says how many more there are.
+const NAMED_MAX: usize = 4;
 
 /// Identifies a configuration by its effective settings, so that two texts with the same meaning
 /// are equal.
@@ -43,10 +46,19 @@ impl Drift {
         };
         let bytes = note.as_ref().and_then(|note| read(note));
         let last = bytes.as_deref().and_then(Note::decode);
-        let lost = last.filter(|last| last.identity(source).as_ref() != Some(&file));
-        let told = lost.map_or_else(String::new, |last| {
-            let what = last.what;
-            format!("{what} was in force before the restart; the configuration file lacks it and is followed")
+        let told = last.map_or_else(String::new, |last| {
+            let what = &last.what;
+            match last.identity(source) {
+                Some(before) if before == file => String::new(),
+                Some(before) => format!(
+                    "{what} was in force before the restart; the configuration file lacks it and is followed{}",
+                    differences(&before, &file, "then")
+                ),
+                // Another version wrote it.
+                None => format!(
+                    "{what} was in force before the restart; the configuration file lacks it and is followed"
+                ),
+            }
         });
         if !told.is_empty() {
             warn!(event = "plan_ended", "{told}");
@@ -67,11 +79,13 @@ impl Drift {
 
     /// This version is in force, by a plan with the description `what`.
     pub(super) async fn in_force(&mut self, version: &Version, what: &str) {
-        let is_file = identity(version) == self.file;
+        let now = identity(version);
+        let is_file = now == self.file;
         self.told = match is_file {
             true => String::new(),
             false => format!(
-                "{what} is in force until weftd ends or reads its configuration file, which lacks it"
+                "{what} is in force until weftd ends or reads its configuration file, which lacks it{}",
+                differences(&now, &self.file, "now")
             ),
         };
         let Some(file) = self.note.clone() else {
@@ -90,6 +104,55 @@ fn identity(version: &Version) -> Identity {
         settings: version.arrangement.settings.clone(),
         text: version.configuration.text.clone(),
     }
+}
+
+/// What is or was in force and the file says otherwise: settings of routes with their values, others by their elements, as
+/// some are secret.
+fn differences(planned: &Identity, file: &Identity, when: &str) -> String {
+    let in_file = RouteSettings::from(&file.settings);
+    let routes = in_file.changed(&RouteSettings::from(&planned.settings));
+    let words = |one: Changed| {
+        let Changed {
+            element,
+            before,
+            after,
+        } = one;
+        format!("{element} {after} {when}, {before} in the file")
+    };
+    let mut all: Vec<String> = routes.map(words).collect();
+    for element in elements(&planned.text, &file.text) {
+        // Those of routes are told with their values.
+        if !all.iter().any(|told| told.starts_with(&element)) {
+            all.push(element);
+        }
+    }
+    let more = all.len().saturating_sub(NAMED_MAX);
+    all.truncate(NAMED_MAX);
+    let named = all.join("; ");
+    match more {
+        0 if named.is_empty() => named,
+        0 => format!(": {named}"),
+        more => format!(": {named}; and {more} more"),
+    }
+}
+
+/// Elements with other lines in two configurations that have every value written out, each once; none for the built-in
+/// defaults, which have no text.
+fn elements(a: &str, b: &str) -> Vec<String> {
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let lines = |text: &'_ str| text.lines().map(str::trim).map(str::to_owned).collect();
+    let (of_a, of_b): (BTreeSet<String>, BTreeSet<String>) = (lines(a), lines(b));
+    let mut names = Vec::new();
+    for line in of_a.symmetric_difference(&of_b) {
+        let name = line.trim_start_matches(['<', '/']);
+        let name = name.split(['>', ' ', '/']).next().unwrap_or_default();
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 fn keep(file: &Path, note: Option<Vec<u8>>) -> std::io::Result<()> {
@@ -114,19 +177,17 @@ fn read(note: &Path) -> Option<Vec<u8>> {
 struct Note {
     /// Description of the plan.
     what: String,
-    /// The engine by its name.
-    engine: String,
+    /// The settings of routes, which a way back to a moment takes from there and not from a configuration.
+    routes: String,
     /// The configuration, XML with every value written out; empty for the built-in defaults.
     text: String,
 }
 
 impl Note {
     fn of(version: &Version, what: &str) -> Self {
-        let engine = version.arrangement.settings.routing.engine;
-        let named = EngineKind::NAMED.iter().find(|(_, kind)| *kind == engine);
         Self {
             what: what.replace('\n', " "),
-            engine: named.map_or("", |(name, _)| name).to_owned(),
+            routes: RouteSettings::from(&version.arrangement.settings).line(),
             text: version.configuration.text.clone(),
         }
     }
@@ -135,20 +196,17 @@ impl Note {
     fn identity(&self, source: &Source) -> Option<Identity> {
         let usable = source.check_or_built_in(&self.text)?;
         let mut settings = usable.settings;
-        let named = EngineKind::NAMED
-            .iter()
-            .find(|(name, _)| *name == self.engine);
-        settings.routing.engine = named.map(|(_, kind)| *kind)?;
+        (settings.routing, settings.multicast) = RouteSettings::read(&self.routes)?;
         Some(Identity {
             settings,
             text: usable.text,
         })
     }
 
-    /// Lines: magic, checksum of all that follows, words, engine; then the configuration.
+    /// Lines: magic, checksum of all that follows, words, settings of routes; then the configuration.
     fn encode(&self) -> Vec<u8> {
-        let Self { what, engine, text } = self;
-        let content = format!("{what}\n{engine}\n{text}");
+        let Self { what, routes, text } = self;
+        let content = format!("{what}\n{routes}\n{text}");
         let checksum = crc32c::crc32c(content.as_bytes());
         format!("{MAGIC}\n{checksum:08x}\n{content}").into_bytes()
     }
@@ -162,10 +220,10 @@ impl Note {
             return None;
         }
         let (what, rest) = content.split_once('\n')?;
-        let (engine, text) = rest.split_once('\n')?;
+        let (routes, text) = rest.split_once('\n')?;
         Some(Self {
             what: what.to_owned(),
-            engine: engine.to_owned(),
+            routes: routes.to_owned(),
             text: text.to_owned(),
         })
     }
@@ -179,6 +237,7 @@ mod tests {
 
     use weft_manager::sm::drains::Drains;
     use weft_manager::sm::reroute::Arrangement;
+    use weft_routing::EngineKind;
 
     use super::*;
 
@@ -247,18 +306,55 @@ mod tests {
         let mut drift = Drift::open(note.clone(), &source, &usable(STOCK));
         let planned = version(usable(&changed));
         drift.in_force(&planned, "another configuration").await;
-        assert!(drift.message().starts_with("another configuration is"));
+        assert_eq!(
+            drift.message(),
+            "another configuration is in force until weftd ends or reads its configuration file, which lacks it: SweepInterval"
+        );
         let in_other_words = changed.replace(to, "<SweepInterval> 600 </SweepInterval><!-- s -->");
         let now = Drift::open(note.clone(), &source, &usable(&in_other_words));
         assert_eq!(now.message(), "");
         assert_ne!(Drift::open(note, &source, &usable(STOCK)).message(), "");
     }
 
+    #[tokio::test]
+    async fn settings_of_routes_that_only_a_moment_had_are_told_with_their_values_also_after_a_restart()
+     {
+        let dir = tempfile::tempdir().unwrap();
+        let note = Some(dir.path().join("plan.0"));
+        let source = Source::of_tests(None);
+        let mut back = version(usable(STOCK));
+        let routing = &mut back.arrangement.settings.routing;
+        routing.spine_first = !routing.spine_first;
+        let (then, file) = (routing.spine_first, !routing.spine_first);
+        let mut drift = Drift::open(note.clone(), &source, &usable(STOCK));
+        drift.in_force(&back, "back to 03:10").await;
+        let told = drift.message();
+        let ends = format!("which lacks it: SpineFirstRouting {then} now, {file} in the file");
+        assert!(told.ends_with(&ends), "{told}");
+        let told = Drift::open(note.clone(), &source, &usable(STOCK)).message();
+        let ends = format!("is followed: SpineFirstRouting {then} then, {file} in the file");
+        assert!(told.ends_with(&ends), "{told}");
+    }
+
+    #[test]
+    fn no_more_settings_are_named_than_a_line_takes() {
+        let identity = |text: String| Identity {
+            settings: Settings::default(),
+            text,
+        };
+        let lines = |value: u8| {
+            ["A", "B", "C", "D", "E", "F"].map(|name| format!("  <{name}>{value}</{name}>\n"))
+        };
+        let [one, two] = [1, 2].map(|value| identity(lines(value).concat()));
+        assert_eq!(differences(&one, &two, "now"), ": A; B; C; D; and 2 more");
+        assert_eq!(differences(&one, &identity(String::new()), "now"), "");
+    }
+
     #[test]
     fn a_damaged_note_is_none() {
         let note = Note {
             what: "engine dmodc".to_owned(),
-            engine: "dmodc".to_owned(),
+            routes: RouteSettings::from(&Settings::default()).line(),
             text: "<Config>\n</Config>".to_owned(),
         };
         let good = note.encode();

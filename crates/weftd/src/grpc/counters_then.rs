@@ -17,7 +17,7 @@ use weft_manager::port_totals::PortTotals;
 use super::details::detailed;
 use super::facts::Facts;
 use super::history::status;
-use super::past::{self, NOT_KEPT};
+use super::past::{self, LastStates, NOT_KEPT};
 use super::{Services, attachment};
 
 /// How long what was read last is kept, so that the pages and screens of a moment are read once: at 27,648 hosts it has some
@@ -131,7 +131,9 @@ impl Services {
         }
         let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
         let (history, _permit) = self.history().await?;
-        let read = task::spawn_blocking(move || read(&history.reader(), question, &settings));
+        let states = self.last_states.clone();
+        let read =
+            task::spawn_blocking(move || read(&history.reader(), &states, question, &settings));
         let then = read
             .await
             .map_err(|error| Status::internal(error.to_string()))??;
@@ -144,11 +146,12 @@ impl Services {
 
 fn read(
     reader: &Reader,
+    last: &LastStates,
     question: StateQuestion,
     settings: &PmSettings,
 ) -> Result<CountersThen, Status> {
-    let past = past::read(reader, question)?;
-    let (snapshot, mut shown) = (past.snapshot, past.shown);
+    let past = past::read(reader, last, question)?;
+    let (snapshot, mut shown) = (Arc::clone(&past.state.snapshot), past.shown);
     let at_ms = unix_ms(shown.time);
     let mut warnings: BTreeSet<String> = std::mem::take(&mut shown.warnings).into_iter().collect();
     let reading = reader.reading(at_ms, &mut |word| {

@@ -71,8 +71,8 @@ impl Services {
             );
             detailed(&Status::failed_precondition(why), NOT_KEPT, Facts::none())
         };
-        let page = past.health.ok_or_else(lacking)?;
-        let page = health_of_piece(&page);
+        let page = past.state.health.as_ref().ok_or_else(lacking)?;
+        let page = health_of_piece(page);
         let page = page.map_err(|error| Status::internal(error.to_string()))?;
         Ok(v1::GetHealthResponse {
             moment: Some(past.shown),

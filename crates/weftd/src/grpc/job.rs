@@ -12,10 +12,11 @@ use weft_history::{Reader, StateQuestion};
 use weft_report::Point;
 use weft_traffic::job::{End, Figures, Finding, JobLink, Kind, findings};
 
+use super::Services;
 use super::facts::Facts;
 use super::history::{millis, status as of_history};
+use super::past::{self, LastStates};
 use super::refusal::{not_there, wrong_field, wrong_field_with};
-use super::{Services, past};
 use crate::event_hub::{EventHub, unix_time_ms};
 use crate::job::{Asked, Comparison, Events, HOSTS_MAX, NoAnswer, Port, Readings, Told, Used};
 use crate::what_if::Waiting;
@@ -44,12 +45,12 @@ impl JobService for Services {
     ) -> Result<Response<v1::ExplainJobResponse>, Status> {
         let question = Question::new(request.into_inner())?;
         let (history, permit) = self.history().await?;
-        let hub = Arc::clone(&self.hub);
+        let (hub, last) = (Arc::clone(&self.hub), self.last_states.clone());
         let waiting = Waiting::default();
         let stop = waiting.has_gone();
         let explained = task::spawn_blocking(move || {
             let _permit = permit;
-            question.answer(&history.reader(), &hub, &stop)
+            question.answer((&history.reader(), &last), &hub, &stop)
         });
         let explained = explained.await;
         explained
@@ -107,7 +108,7 @@ impl Question {
 
     fn answer(
         &self,
-        reader: &Reader,
+        (reader, last): (&Reader, &LastStates),
         hub: &EventHub,
         stop: &dyn Fn() -> bool,
     ) -> Result<v1::ExplainJobResponse, Status> {
@@ -118,7 +119,7 @@ impl Question {
         let name_of = |guid: u64| hub.name_of(weft_fabric::Guid(guid));
         let events = Events::read(reader, self.span, &name_of, &mut warn);
         let events = events.map_err(|error| of_history(&error))?;
-        let (used, moments) = self.used(reader, &events, stop, &mut warn)?;
+        let (used, moments) = self.used((reader, last), &events, stop, &mut warn)?;
         let ports = ports(&used);
         if ports.len() > PORTS_MAX {
             let what = format!(
@@ -181,7 +182,7 @@ impl Question {
     /// Hosts and links by the fabrics at the beginning, after changes, and at the end.
     fn used(
         &self,
-        reader: &Reader,
+        (reader, last): (&Reader, &LastStates),
         events: &Events,
         stop: &dyn Fn() -> bool,
         warn: &mut dyn FnMut(String),
@@ -205,13 +206,13 @@ impl Question {
             if stop() {
                 return Err(self.no_answer(&NoAnswer::Stopped));
             }
-            match past::read(reader, StateQuestion::At(time)) {
+            match past::read(reader, last, StateQuestion::At(time)) {
                 Ok(past) => {
-                    let (snapshot, moment) = (past.snapshot, past.shown);
+                    let (snapshot, moment) = (&past.state.snapshot, past.shown);
                     moment.warnings.iter().cloned().for_each(&mut *warn);
                     let is_known = moments.iter().any(|known| known.since == moment.since);
                     if !is_known {
-                        let added = used.add(&snapshot, &self.asked, stop);
+                        let added = used.add(snapshot, &self.asked, stop);
                         added.map_err(|error| self.no_answer(&error))?;
                         moments.push(moment);
                     }

@@ -117,6 +117,7 @@ pub(crate) use facts::Facts;
 pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
+pub(crate) use past::LastStates;
 pub(crate) use watch::{place_of, token};
 
 /// Dependencies of the services.
@@ -151,6 +152,7 @@ pub(crate) struct Services {
     pub(crate) history_readers: HistoryReaders,
     /// The reading of the past that was asked for last.
     pub(crate) last_then: LastThen,
+    pub(crate) last_states: LastStates,
     /// Bounds those who ask what would be.
     pub(crate) forecasts: Forecasts,
     /// The record of changes.

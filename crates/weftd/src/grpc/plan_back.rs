@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::task;
 use tonic::{Code, Status};
 use weft_api::port_message;
@@ -18,26 +17,11 @@ use super::details::detailed;
 use super::facts::Facts;
 use super::past::{NOT_KEPT, Past};
 use crate::control::{PlanRequest, PortsSwitched};
+use crate::route_settings::{Changed, RouteSettings};
 
 /// Ports that an answer names at most, and nodes.
 const PORTS_MAX: usize = 1_000;
 const NODES_MAX: usize = 100;
-/// Settings that differ which an answer has at most, and characters of a value.
-const SETTINGS_MAX: usize = 100;
-const VALUE_MAX: usize = 200;
-
-/// Settings of routes by their elements of opafm.xml.
-const ELEMENTS: [(&str, &str); 8] = [
-    ("engine", "RoutingAlgorithm"),
-    ("spine_first", "SpineFirstRouting"),
-    ("fat_tree", "FatTreeTopology"),
-    ("order", "RoutingOrder"),
-    ("hypercube", "HypercubeTopology"),
-    ("mesh", "MeshTorusTopology"),
-    ("adaptive", "AdaptiveRouting"),
-    ("multicast", "Multicast"),
-];
-
 /// A moment to go back to.
 pub(super) struct Moment {
     then: Then,
@@ -49,18 +33,13 @@ pub(super) struct Moment {
 impl Services {
     /// What was decided at a moment, and the request for a plan that leads back there.
     pub(super) async fn way_back(&self, at: v1::Moment) -> Result<(PlanRequest, Moment), Status> {
-        let Past {
-            snapshot,
-            routing,
-            shown,
-            ..
-        } = self.past_of("as_of", at).await?;
+        let Past { state: kept, shown } = self.past_of("as_of", at).await?;
         let time = shown.time.map(|time| time.to_string());
         let time = time.unwrap_or_default();
-        let state = state(routing.as_deref()).map_err(|why| not_kept(&time, &why))?;
+        let state = state(kept.routing.as_deref()).map_err(|why| not_kept(&time, &why))?;
         let then = Then {
             state,
-            fabric: snapshot,
+            fabric: Arc::clone(&kept.snapshot),
         };
         let (before, now) = (Arc::clone(&then.fabric), self.hub.snapshot());
         let changes = task::spawn_blocking(move || changes(&before, &now)).await;
@@ -181,49 +160,13 @@ fn not_kept(time: &str, why: &str) -> Status {
 
 /// Settings with another value then.
 fn settings(now: &RoutingState, then: &RoutingState) -> Vec<v1::ChangedSetting> {
-    let mut found = Vec::new();
-    let values = |state: &RoutingState| {
-        let routing = serde_json::to_value(&state.routing).unwrap_or_default();
-        let multicast = serde_json::to_value(state.multicast).unwrap_or_default();
-        (routing, multicast)
+    let of = |state: &RoutingState| RouteSettings::of(&state.routing, state.multicast);
+    let message = |one: Changed| v1::ChangedSetting {
+        element: one.element,
+        before: one.before,
+        after: one.after,
     };
-    let ((now, now_trees), (then, then_trees)) = (values(now), values(then));
-    for (field, element) in ELEMENTS {
-        let (before, after) = match field {
-            "multicast" => (&now_trees, &then_trees),
-            _ => (&now[field], &then[field]),
-        };
-        differing(element, before, after, &mut found);
-    }
-    found
-}
-
-/// Values that differ, by the names of the fields that lead there.
-fn differing(name: &str, before: &Value, after: &Value, found: &mut Vec<v1::ChangedSetting>) {
-    match (before, after) {
-        _ if before == after || found.len() == SETTINGS_MAX => {}
-        (Value::Object(old), Value::Object(new)) => {
-            for (field, value) in new {
-                let before = old.get(field).unwrap_or(&Value::Null);
-                differing(&format!("{name}.{field}"), before, value, found);
-            }
-        }
-        _ => found.push(v1::ChangedSetting {
-            element: name.to_owned(),
-            before: shown(before),
-            after: shown(after),
-        }),
-    }
-}
-
-fn shown(value: &Value) -> String {
-    let mut text = match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    text.truncate(text.floor_char_boundary(VALUE_MAX));
-    text
+    of(now).changed(&of(then)).map(message).collect()
 }
 
 #[cfg(test)]
@@ -231,7 +174,6 @@ fn shown(value: &Value) -> String {
 mod tests {
     use weft_manager::sm::Settings;
     use weft_manager::sm::back::SwitchedOff;
-    use weft_routing::EngineKind;
 
     use super::*;
 
@@ -260,26 +202,5 @@ mod tests {
         let older = older.replace("\"spine_first\"", "\"spines\"");
         let said = state(Some(older.as_bytes())).unwrap_err();
         assert!(said.contains("spine_first"), "{said}");
-    }
-
-    #[test]
-    fn settings_that_differ_have_the_names_of_their_elements() {
-        let (now, mut then) = (decided(), decided());
-        assert_eq!(settings(&now, &then), []);
-        then.routing.engine = EngineKind::Dmodc;
-        then.routing.fat_tree.tier_count += 1;
-        let found = settings(&now, &then);
-        let elements: Vec<&str> = found.iter().map(|one| one.element.as_str()).collect();
-        assert_eq!(elements, ["RoutingAlgorithm", "FatTreeTopology.tier_count"]);
-    }
-
-    #[test]
-    fn every_setting_of_routes_has_an_element() {
-        let Value::Object(fields) = serde_json::to_value(decided().routing).unwrap() else {
-            panic!("an object");
-        };
-        for field in fields.keys() {
-            assert!(ELEMENTS.iter().any(|(known, _)| known == field), "{field}");
-        }
     }
 }

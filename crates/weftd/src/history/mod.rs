@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 use weft_api::v1::watch_response::Content;
 use weft_history::{Reader, Usage};
@@ -33,6 +33,7 @@ use crate::event_hub::{EventHub, Stamped};
 use crate::health::Health;
 use crate::query_thread::QuerySettings;
 use crate::stopping::Stopping;
+use crate::supervisor;
 pub(crate) use args::{HistoryArgs, HistoryPlace};
 use states::{Lookout, Seen};
 
@@ -116,23 +117,20 @@ pub(crate) async fn keep(
     stopping: Stopping,
 ) -> Result<(), DaemonError> {
     let (work, queue) = mpsc::channel(WORK_MAX);
-    let (done, ended) = oneshot::channel();
     let (of_thread, told) = (Arc::clone(&history), Arc::clone(&hub));
-    let thread = std::thread::Builder::new().name("history".to_owned());
-    let spawned = thread.spawn(move || {
+    let ended = supervisor::spawn("history", move || {
         recorder::run(&of_thread, &told, queue);
-        // Nobody waits for a disk that hangs.
-        let _ = done.send(());
-    });
-    spawned.map_err(|error| DaemonError::part("history", error.to_string()))?;
+        Ok(())
+    })?;
     let lookout = Lookout::new(Arc::clone(&hub), settings, health);
     tokio::select! {
         () = follow(&history, &hub, totals, lookout, &work) => {}
         () = stopping.wait() => {}
     }
     drop(work);
-    let _ = tokio::time::timeout(END, ended).await;
-    Ok(())
+    // Nobody waits for a disk that hangs.
+    let ended = tokio::time::timeout(END, ended).await;
+    ended.unwrap_or(Ok(()))
 }
 
 /// Hands on what happens; ends when the thread has.

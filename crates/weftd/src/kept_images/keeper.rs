@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -10,42 +9,20 @@ use tracing::{debug, info, warn};
 use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Composite, Image, ImageName, Kept, PmInput};
 
+use super::ImagePlace;
 use super::files::Files;
-use super::{ImagePlace, Job};
+use super::jobs::{Job, Queue};
 
 /// Works until no more can come, and then writes what it has.
-pub(super) fn run(
-    place: ImagePlace,
-    mut queue: mpsc::Receiver<Job>,
-    tell: &mpsc::Sender<PmInput>,
-    waiting: &AtomicU64,
-) {
-    let mut keeper = Keeper {
-        place,
-        tell,
-        settings: None,
-        files: None,
-        open: None,
-        is_failing: false,
-    };
-    while let Some(job) = queue.blocking_recv() {
-        match job {
-            Job::Image(image) => {
-                waiting.fetch_sub(1, Ordering::Relaxed);
-                keeper.image(&image);
-            }
-            Job::Recall(name) => {
-                let image = keeper.read(name).map(Arc::new);
-                keeper.say(PmInput::Recalled { name, image });
-            }
-            Job::Settings(settings) => keeper.reconfigure(settings),
-            Job::Tell => keeper.tell_all(),
-        }
+pub(super) fn run(place: ImagePlace, mut queue: Queue, tell: &mpsc::Sender<PmInput>) {
+    let mut keeper = Keeper::new(place, tell);
+    while let Some(job) = queue.next() {
+        keeper.work(job);
     }
     keeper.close();
 }
 
-struct Keeper<'a> {
+pub(super) struct Keeper<'a> {
     place: ImagePlace,
     tell: &'a mpsc::Sender<PmInput>,
     /// None where nothing is to be kept.
@@ -57,7 +34,30 @@ struct Keeper<'a> {
     is_failing: bool,
 }
 
-impl Keeper<'_> {
+impl<'a> Keeper<'a> {
+    pub(super) fn new(place: ImagePlace, tell: &'a mpsc::Sender<PmInput>) -> Self {
+        Self {
+            place,
+            tell,
+            settings: None,
+            files: None,
+            open: None,
+            is_failing: false,
+        }
+    }
+
+    pub(super) fn work(&mut self, job: Job) {
+        match job {
+            Job::Image(image) => self.image(&image),
+            Job::Recall(name) => {
+                let image = self.read(name).map(Arc::new);
+                self.say(PmInput::Recalled { name, image });
+            }
+            Job::Settings(settings) => self.reconfigure(settings),
+            Job::Tell => self.tell_all(),
+        }
+    }
+
     /// Tells the manager, which may have ended.
     fn say(&self, what: PmInput) {
         let _ = self.tell.blocking_send(what);
@@ -176,7 +176,7 @@ impl Keeper<'_> {
     }
 
     /// Writes the image that is being put together.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let Some(whole) = self.open.take() else {
             return;
         };

@@ -6,48 +6,36 @@
 //! | module | contents |
 //! |---|---|
 //! | `keeper` | the thread |
+//! | `jobs` | what waits for it, bounded |
 //! | `files` | its directory, within its bounds |
 //! | `file` | a file |
 
 mod file;
 mod files;
+mod jobs;
 mod keeper;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use weft_manager::pm::settings::DiskSettings;
 use weft_manager::pm::{Image, ImageName, PmInput};
 
 use crate::error::DaemonError;
 use crate::stopping::Stopping;
-use crate::supervisor::Supervisor;
+use crate::supervisor::{self, Supervisor};
+use jobs::{Jobs, Refused};
 
-/// Work that waits for the thread: more than queries that the manager lets wait.
-const JOBS_MAX: usize = 256;
-/// Images among it, each of which may be large.
-const IMAGES_MAX: u64 = 2;
 /// What the thread has told and the manager has not taken in.
 const TOLD_MAX: usize = 64;
 /// Time that the thread has at the end.
 const END: Duration = Duration::from_secs(5);
-
-/// Work for the thread.
-enum Job {
-    Image(Arc<Image>),
-    Recall(ImageName),
-    /// None where nothing is to be kept.
-    Settings(Option<DiskSettings>),
-    /// A new manager does not know what there is.
-    Tell,
-}
 
 /// Where images are kept.
 #[derive(Debug, Clone)]
@@ -60,10 +48,8 @@ pub(crate) enum ImagePlace {
 
 /// The thread as the manager's thread sees it.
 pub(crate) struct KeptImages {
-    jobs: mpsc::Sender<Job>,
+    jobs: Jobs,
     told: mpsc::Receiver<PmInput>,
-    /// Images that wait.
-    waiting: Arc<AtomicU64>,
 }
 
 impl KeptImages {
@@ -76,63 +62,48 @@ impl KeptImages {
         place: ImagePlace,
         stopping: &Stopping,
     ) -> Result<Self, DaemonError> {
-        let (jobs, queue) = mpsc::channel(JOBS_MAX);
+        let (jobs, queue) = jobs::queue();
         let (tell, told) = mpsc::channel(TOLD_MAX);
-        let waiting = Arc::new(AtomicU64::new(0));
-        let (done, mut ended) = oneshot::channel::<()>();
-        let counted = Arc::clone(&waiting);
-        let thread = std::thread::Builder::new().name("images".to_owned());
-        let spawned = thread.spawn(move || {
-            keeper::run(place, queue, &tell, &counted);
-            // Nobody waits for a disk that hangs.
-            let _ = done.send(());
-        });
-        spawned.map_err(|error| DaemonError::part("images", error.to_string()))?;
+        let ended = supervisor::spawn("images", move || {
+            keeper::run(place, queue, &tell);
+            Ok(())
+        })?;
         let stopping = stopping.clone();
         parts.task("images", async move {
+            let mut ended = pin!(ended);
             tokio::select! {
                 biased;
                 () = stopping.wait() => {}
-                _ = &mut ended => return Err(DaemonError::part("images", "their thread has ended".to_owned())),
+                ended = &mut ended => return ended,
             }
-            // Ends with the thread that makes the images.
-            let _ = tokio::time::timeout(END, ended).await;
-            Ok(())
+            // Ends with the thread that makes the images; nobody waits for a disk that hangs.
+            tokio::time::timeout(END, ended).await.unwrap_or(Ok(()))
         });
-        Ok(Self {
-            jobs,
-            told,
-            waiting,
-        })
+        Ok(Self { jobs, told })
     }
 
     /// Hands an image on, or drops it where the disk does not keep up.
     pub(crate) fn image(&self, image: Arc<Image>) {
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= IMAGES_MAX
-            || self.jobs.try_send(Job::Image(image)).is_err()
-        {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.jobs.image(image);
     }
 
     /// Asks for an image; returns the answer where the thread has ended, or has too much to do.
     pub(crate) fn recall(&self, name: ImageName) -> Option<PmInput> {
-        match self.jobs.try_send(Job::Recall(name)) {
+        match self.jobs.recall(name) {
             Ok(()) => None,
-            Err(TrySendError::Full(_)) => Some(PmInput::RecallRefused(name)),
-            Err(TrySendError::Closed(_)) => Some(PmInput::Recalled { name, image: None }),
+            Err(Refused::Busy) => Some(PmInput::RecallRefused(name)),
+            Err(Refused::Ended) => Some(PmInput::Recalled { name, image: None }),
         }
     }
 
-    /// Changes the settings.
+    /// Changes the settings, however much waits.
     pub(crate) fn reconfigure(&self, settings: Option<DiskSettings>) {
-        // Without a thread there is nothing to change.
-        let _ = self.jobs.try_send(Job::Settings(settings));
+        self.jobs.settings(settings);
     }
 
-    /// Has a new manager told of all that there is.
+    /// Has a new manager told of all that there is, however much waits.
     pub(crate) fn tell(&self) {
-        let _ = self.jobs.try_send(Job::Tell);
+        self.jobs.tell();
     }
 
     /// The next word for the manager; none once the thread has ended.

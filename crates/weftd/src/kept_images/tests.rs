@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use tokio::sync::mpsc;
 use weft_manager::pm::settings::DiskSettings;
@@ -11,7 +10,9 @@ use weft_manager::pm::{Image, ImageName, Kept, PmInput};
 
 use super::file::{decode, encode, head};
 use super::files::Files;
-use super::{ImagePlace, Job, KeptImages, keeper};
+use super::jobs::{IMAGES_MAX, Job, RECALLS_MAX, Refused, queue};
+use super::keeper::Keeper;
+use super::{ImagePlace, KeptImages, keeper};
 
 const START: u64 = 1_700_000_000;
 
@@ -213,14 +214,11 @@ fn a_full_disk_costs_one_image() {
 
 /// What the thread says to some jobs until it ends.
 fn run(place: ImagePlace, jobs: Vec<Job>) -> Vec<PmInput> {
-    let (give, queue) = mpsc::channel(64);
     let (tell, mut told) = mpsc::channel(256);
-    let waiting = AtomicU64::new(64);
-    for job in jobs {
-        give.try_send(job).unwrap();
-    }
-    drop(give);
-    keeper::run(place, queue, &tell, &waiting);
+    let mut keeper = Keeper::new(place, &tell);
+    jobs.into_iter().for_each(|job| keeper.work(job));
+    keeper.close();
+    drop(keeper);
     drop(tell);
     std::iter::from_fn(|| told.try_recv().ok()).collect()
 }
@@ -315,23 +313,28 @@ fn without_a_directory_the_manager_goes_on_and_with_one_again_all_is_kept() {
     jobs.extend((1..=3).map(sweep));
     assert_eq!(learnt(&run(ImagePlace::Configured, jobs)).0, []);
     fs::remove_file(&place).unwrap();
-    let (give, queue) = mpsc::channel(64);
+    let (give, queue) = queue();
     let (tell, mut told) = mpsc::channel(256);
-    give.try_send(Job::Settings(Some(settings(&place))))
-        .unwrap();
-    let thread = std::thread::spawn(move || {
-        keeper::run(ImagePlace::Configured, queue, &tell, &AtomicU64::new(64));
-    });
+    give.settings(Some(settings(&place)));
+    let thread = std::thread::spawn(move || keeper::run(ImagePlace::Configured, queue, &tell));
+    let hand_over = |numbers: std::ops::RangeInclusive<u64>| {
+        for number in numbers {
+            while give.images() >= IMAGES_MAX {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            give.image(Arc::new(image(1, number, 1)));
+        }
+    };
     let wait = |done: &dyn Fn() -> bool| {
         while !done() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     };
-    (1..=3).for_each(|number| give.try_send(sweep(number)).unwrap());
+    hand_over(1..=3);
     wait(&|| place.join("weft-0000000001.images").exists());
     // Somebody removes it all.
     fs::remove_dir_all(&place).unwrap();
-    (4..=6).for_each(|number| give.try_send(sweep(number)).unwrap());
+    hand_over(4..=6);
     wait(&|| place.join("weft-0000000001.images").exists());
     drop(give);
     thread.join().unwrap();
@@ -340,17 +343,53 @@ fn without_a_directory_the_manager_goes_on_and_with_one_again_all_is_kept() {
 }
 
 #[test]
+fn however_much_waits_settings_and_the_request_to_tell_all_arrive() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (mut files, _) = Files::open(other.path()).unwrap();
+    write(&mut files, 3, &settings(other.path())).unwrap();
+    drop(files);
+    let (tell, mut told) = mpsc::channel(2 * RECALLS_MAX);
+    let (jobs, queue) = queue();
+    // The disk hangs: nothing is taken out of the queue meanwhile.
+    let name = name(1, 3);
+    for _ in 0..RECALLS_MAX {
+        assert_eq!(jobs.recall(name), Ok(()));
+    }
+    assert_eq!(jobs.recall(name), Err(Refused::Busy));
+    (0..100).for_each(|number| jobs.image(Arc::new(image(1, number, 1))));
+    assert_eq!(jobs.images(), IMAGES_MAX);
+    for _ in 0..1000 {
+        jobs.settings(None);
+        jobs.settings(Some(settings(dir.path())));
+        jobs.tell();
+    }
+    jobs.settings(Some(settings(other.path())));
+    drop(jobs);
+    keeper::run(ImagePlace::Configured, queue, &tell);
+    drop(tell);
+    let said: Vec<PmInput> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+    let answered = said
+        .iter()
+        .filter(|what| matches!(what, PmInput::Recalled { .. }));
+    assert_eq!(answered.count(), RECALLS_MAX);
+    // Told twice: when the directory was opened, and because all was to be told.
+    let kept = said.iter().filter_map(|what| match what {
+        PmInput::Kept(kept) => Some(sweeps(kept)),
+        _ => None,
+    });
+    assert_eq!(kept.collect::<Vec<_>>(), [[3], [3]]);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_full_queue_refuses_and_an_ended_thread_has_no_image() {
-    let (jobs, queue) = mpsc::channel(1);
+    let (jobs, queue) = queue();
     let (_, told) = mpsc::channel(1);
-    let waiting = Arc::default();
-    let kept = KeptImages {
-        jobs,
-        told,
-        waiting,
-    };
+    let kept = KeptImages { jobs, told };
     let name = name(1, 7);
-    assert!(kept.recall(name).is_none(), "it is asked for");
+    for _ in 0..RECALLS_MAX {
+        assert!(kept.recall(name).is_none(), "it is asked for");
+    }
     let busy = kept.recall(name);
     assert!(matches!(busy, Some(PmInput::RecallRefused(of)) if of == name));
     drop(queue);

@@ -39,7 +39,7 @@ pub(super) fn way_at(
         StateAnswer::Unknown { before: None, .. } => return Ok(None),
     };
     let generation = state.since.generation;
-    let snapshot = of_pieces(state.pieces);
+    let snapshot = of_pieces(&state.pieces);
     let snapshot = snapshot.map_err(|error| HistoryError::Input(error.to_string()))?;
     Ok(Some((way(&snapshot, ends), generation)))
 }
