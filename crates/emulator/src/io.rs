@@ -217,9 +217,16 @@ pub enum Control {
         /// The node.
         node: Guid,
     },
-    /// Puts another HFI in the place of one that is powered off with that, and powers it on.
+    /// Powers a node off, and on again after a time.
+    Reboot {
+        /// The node.
+        node: Guid,
+        /// The time, nanoseconds: up to an hour.
+        off_ns: u64,
+    },
+    /// Puts another device of its kind in the place of one that is powered off with that, and powers it on.
     Replace {
-        /// The HFI.
+        /// The HFI or switch.
         node: Guid,
         /// NodeGUID of the new one.
         new: Guid,
@@ -359,15 +366,9 @@ pub enum ControlError {
         /// The port.
         port: PortNum,
     },
-    /// It is no HFI.
-    #[error("node {node} is a switch; only HFIs are replaced")]
-    Switch {
-        /// The node.
-        node: Guid,
-    },
-    /// A GUID that no HFI can have, or that is taken.
+    /// A GUID that no node, or no HFI, can have, or that is taken.
     #[error(
-        "GUID {guid} is that of another node, 0, or not that of an HFI: bits 30 and 31 are its port's number"
+        "GUID {guid} is that of another node, 0, or for an HFI has bits 30 or 31, its port's number"
     )]
     Guid {
         /// The GUID that was given.

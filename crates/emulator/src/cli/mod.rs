@@ -1,9 +1,12 @@
 //! The command line.
 
 mod cables;
+mod change;
 pub(crate) mod ctl;
 mod fields;
+mod named;
 pub(crate) mod run;
+mod traffic;
 mod training;
 
 use clap::{Args, Parser, Subcommand};

@@ -3,13 +3,12 @@
 use weft_dataplane::PortIndex;
 use weft_dataplane::bad_cables::ERRORS_PER;
 use weft_dataplane::constants::QUALITY_EXCELLENT;
-use weft_fabric::{Guid, PortNum, hfi_port_guid};
+use weft_fabric::{Guid, PortNum};
 
 use super::Emulator;
-use crate::agent::sma::KeyLease;
 use crate::io::{Control, ControlError};
 use crate::module::Measured;
-use crate::trap::{News, TrapState};
+use crate::trap::News;
 
 /// Lanes of a cable.
 const LANES_MAX: u8 = 4;
@@ -99,9 +98,9 @@ impl Emulator {
                 self.set_module(at, measured)?;
             }
             Control::NodeDown { node } => {
-                let id = self.node(node)?;
-                self.network.power_off(id);
+                self.power_off(node)?;
             }
+            Control::Reboot { node, off_ns } => self.reboot(node, off_ns)?,
             Control::NodeUp { node } => self.power_on(node)?,
             Control::Replace { node, new } => self.replace(node, new)?,
             Control::Silence { node, silent } => {
@@ -154,35 +153,6 @@ impl Emulator {
         }
         self.network.set_cable_errors(at, errors);
         Ok(())
-    }
-
-    fn power_on(&mut self, guid: Guid) -> Result<(), ControlError> {
-        let id = self.node(guid)?;
-        if !self.network.device_at(id).is_powered() {
-            self.network.power_on(id);
-            // Requests in the agent's queue still count down; the rest starts anew.
-            let agent = self.agent(id);
-            agent.lease = KeyLease::default();
-            agent.ports.trap = TrapState::default();
-            agent.capability.trap = TrapState::default();
-            agent.width.trap = TrapState::default();
-        }
-        Ok(())
-    }
-
-    fn replace(&mut self, node: Guid, new: Guid) -> Result<(), ControlError> {
-        let id = self.node(node)?;
-        if self.network.device_at(id).is_switch() {
-            return Err(ControlError::Switch { node });
-        }
-        let is_hfi = new.0 != 0 && hfi_port_guid(new, PortNum(1)) == new;
-        let exchanged = is_hfi
-            .then(|| self.network.exchange(id, new).ok())
-            .flatten();
-        exchanged.ok_or(ControlError::Guid { guid: new })?;
-        // The links that it had are told as lost before they come up again.
-        self.announce_changes();
-        self.power_on(new)
     }
 
     fn set_quality(&mut self, at: PortIndex, quality: u8) -> Result<(), ControlError> {

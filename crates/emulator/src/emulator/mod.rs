@@ -4,6 +4,7 @@ mod announce;
 mod cables;
 mod controls;
 mod flap;
+mod reboot;
 mod traffic;
 mod training;
 
@@ -115,6 +116,8 @@ pub struct Emulator {
     traffic: Option<Box<traffic::Traffic>>,
     /// Links that flap, by the port that was named.
     flaps: BTreeMap<PortIndex, Flap>,
+    /// Nodes that will be powered on, with the number of that change.
+    reboots: BTreeMap<NodeId, u64>,
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -143,6 +146,7 @@ impl Emulator {
             circles: Circles::default(),
             traffic: None,
             flaps: BTreeMap::new(),
+            reboots: BTreeMap::new(),
             observer: None,
         })
     }
@@ -229,6 +233,7 @@ impl Emulator {
                 Event::Trap { node, news } => self.trap_due(node, news),
                 Event::Traffic => self.traffic_due(),
                 Event::Flap { at, number } => self.flap_due(at, number),
+                Event::PowerOn { node, number } => self.reboot_due(node, number),
                 Event::Training { at, number, fails } => self.training_due(at, number, fails),
             }
         }

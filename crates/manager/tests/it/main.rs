@@ -45,6 +45,7 @@ mod preemption;
 mod previews;
 mod quarantine;
 mod register;
+mod replaced_switches;
 mod replacements;
 mod sa;
 mod skipped_writes;

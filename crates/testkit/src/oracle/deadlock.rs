@@ -1,7 +1,7 @@
 //! I3: packets between hosts can never wait for each other in a ring, whatever ports adaptive switches
 //! choose. Service channels and lanes are those of the registers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Breach, Invariant};
 use crate::view::FabricView;
@@ -11,7 +11,7 @@ use weft_fabric::{Lid, Sl};
 type Channel = (u8, usize, u8);
 
 /// Channels for which packets in each channel can wait.
-type Graph = BTreeMap<Channel, BTreeSet<Channel>>;
+type Graph = HashMap<Channel, HashSet<Channel>>;
 
 /// A packet at a switch: the switch, the port that it came in by and its service channel.
 type At = (usize, u8, u8);
@@ -43,14 +43,39 @@ pub fn check_answers(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<
 
 /// Dependencies of packets to all LIDs.
 fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
+    let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for host in hosts(view).filter(|host| view.nodes[*host].may_send()) {
+        let peer = view.nodes[host].port(1).and_then(|port| port.peer);
+        let switch = peer.filter(|(peer, _)| view.nodes[*peer].switch);
+        let at = switch.map(|(switch, _)| behind.entry(switch).or_default());
+        at.into_iter().for_each(|hosts| hosts.push(host));
+    }
+    let mut left: HashMap<(usize, u8, Vec<Sl>), Vec<(Channel, At)>> = HashMap::new();
     let mut graph = Graph::new();
     for target in hosts(view) {
-        let others: Vec<usize> = hosts(view).filter(|host| *host != target).collect();
         for lid in view.nodes[target].lids() {
-            depend(view, &others, lid, &levels(lid), &mut graph);
+            let levels = levels(lid);
+            let mut stack = Vec::new();
+            for (switch, hosts) in behind.iter().filter(|(_, hosts)| **hosts != [target]) {
+                for egress in view.nodes[*switch].egress(lid) {
+                    let key = (*switch, egress, levels.clone());
+                    let left = left.entry(key);
+                    let left = left.or_insert_with(|| leave(view, hosts, egress, &levels));
+                    stack.extend(left.iter().copied());
+                }
+            }
+            follow(view, lid, stack, &mut graph);
         }
     }
     graph
+}
+
+/// The channels in which packets of the hosts of a switch leave it by a port, and where they are then.
+fn leave(view: &FabricView, hosts: &[usize], egress: u8, levels: &[Sl]) -> Vec<(Channel, At)> {
+    let starts = starts(view, hosts, levels);
+    let steps = starts.filter_map(|at| step(view, at, egress));
+    let steps: BTreeSet<(Channel, At)> = steps.collect();
+    steps.into_iter().collect()
 }
 
 fn judge(view: &FabricView, graph: &Graph) -> Vec<Breach> {
@@ -74,39 +99,52 @@ fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
 
 /// Adds what packets to a LID from some hosts can wait for, whatever ports switches choose.
 fn depend(view: &FabricView, from: &[usize], lid: Lid, levels: &[Sl], graph: &mut Graph) {
-    let mut seen: BTreeSet<At> = BTreeSet::new();
-    let starts = from.iter().flat_map(|host| {
+    let starts = starts(view, from, levels);
+    let stack = starts.flat_map(|at| onward(view, lid, at)).collect();
+    follow(view, lid, stack, graph);
+}
+
+/// Where packets of hosts come to a switch first.
+fn starts<'a>(
+    view: &'a FabricView,
+    hosts: &'a [usize],
+    levels: &'a [Sl],
+) -> impl Iterator<Item = At> + 'a {
+    let senders = hosts.iter().filter(|host| view.nodes[**host].may_send());
+    senders.flat_map(move |host| {
         let channels = &view.nodes[*host].channels;
-        let levels = levels.iter().filter(|_| view.nodes[*host].may_send());
-        let sent = levels.map(|level| channels.of_level(*level));
-        sent.filter_map(move |channel| behind(view, *host, 1, channel))
-    });
-    let mut stack: Vec<At> = starts.map(|(_, at)| at).collect();
-    while let Some(at) = stack.pop() {
-        if !seen.insert(at) {
-            continue;
-        }
-        for (sent, next) in onward(view, lid, at) {
-            let waits = graph.entry(sent).or_default();
-            waits.extend(onward(view, lid, next).map(|(sent, _)| sent));
-            stack.push(next);
+        let sent = levels.iter().map(|level| channels.of_level(*level));
+        let behind = sent.filter_map(move |channel| behind(view, *host, 1, channel));
+        behind.map(|(_, at)| at)
+    })
+}
+
+/// Adds what packets to a LID can wait for that are sent in channels, each with where it leads.
+fn follow(view: &FabricView, lid: Lid, mut stack: Vec<(Channel, At)>, graph: &mut Graph) {
+    let mut seen: HashSet<At> = HashSet::new();
+    while let Some((sent, at)) = stack.pop() {
+        let waits = graph.entry(sent).or_default();
+        let is_new = seen.insert(at);
+        for (next, behind) in onward(view, lid, at) {
+            waits.insert(next);
+            if is_new {
+                stack.push((next, behind));
+            }
         }
     }
 }
 
 /// The channels that a packet at a switch may be sent in to another switch, and where it is then.
-fn onward(
-    view: &FabricView,
-    lid: Lid,
-    (node, ingress, channel): At,
-) -> impl Iterator<Item = (Channel, At)> {
-    let switch = &view.nodes[node];
-    let egress = switch.egress(lid);
-    egress.filter_map(move |egress| {
-        let channel = switch.channels.across(ingress, egress, channel);
-        let (lane, next) = behind(view, node, egress, channel)?;
-        Some(((lane, node, egress), next))
-    })
+fn onward(view: &FabricView, lid: Lid, at: At) -> impl Iterator<Item = (Channel, At)> {
+    let egress = view.nodes[at.0].egress(lid);
+    egress.filter_map(move |egress| step(view, at, egress))
+}
+
+/// The same of one port.
+fn step(view: &FabricView, (node, ingress, channel): At, egress: u8) -> Option<(Channel, At)> {
+    let channel = view.nodes[node].channels.across(ingress, egress, channel);
+    let (lane, next) = behind(view, node, egress, channel)?;
+    Some(((lane, node, egress), next))
 }
 
 /// The lane that a channel is sent in by a port, and where that leads where it is a switch.
@@ -135,9 +173,8 @@ fn find_cycle(graph: &Graph) -> Option<Vec<Channel>> {
     }
     let mut path = vec![*alive.first()?];
     loop {
-        let next = graph[path.last()?]
-            .iter()
-            .find(|next| alive.contains(next))?;
+        let nexts = graph[path.last()?].iter();
+        let next = nexts.filter(|next| alive.contains(next)).min()?;
         if let Some(start) = path.iter().position(|channel| channel == next) {
             return Some(path.split_off(start));
         }

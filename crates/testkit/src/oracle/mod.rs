@@ -6,6 +6,8 @@ pub mod choices;
 pub mod counters;
 pub mod deadlock;
 pub mod drained;
+mod ends;
+mod floods;
 pub mod kept;
 pub mod levels;
 pub mod lids;

@@ -1,7 +1,10 @@
 //! Walks packets through the tables: do they arrive (I1), do they go round (I2)?
 
+use std::collections::BTreeMap;
+
+use super::ends::Ends;
 use super::{Breach, Invariant};
-use crate::view::FabricView;
+use crate::view::{FabricView, NodeView};
 use weft_fabric::Lid;
 use weft_fabric::enums::PortState;
 
@@ -49,27 +52,76 @@ pub fn walk(view: &FabricView, from: usize, lid: Lid, mut visit: impl FnMut(usiz
 pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
     let served = view.served(root);
     let mut breaches = check_active(view, &served);
-    let members = || (0..view.nodes.len()).filter(|node| served[*node]);
-    for target in members() {
-        let Some(port) = view.nodes[target].end_port() else {
-            continue;
-        };
-        for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
-            for from in members().filter(|from| *from != target) {
-                let end = walk(view, from, Lid(lid), |_, _| {});
-                if end != End::At(target) {
-                    let what = format!(
-                        "{} to LID {lid:#x} of {}: {}",
-                        view.nodes[from].guid,
-                        view.nodes[target].guid,
-                        describe(view, end)
-                    );
-                    breaches.push(Breach::new(Invariant::Reachable, what));
+    let members: Vec<usize> = (0..view.nodes.len()).filter(|node| served[*node]).collect();
+    let (behind, apart): (Vec<usize>, Vec<usize>) = members
+        .iter()
+        .partition(|node| entry(view, **node).is_some());
+    let mut entries: Vec<usize> = behind
+        .iter()
+        .filter_map(|node| entry(view, *node))
+        .collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let mut holders: BTreeMap<Lid, Vec<usize>> = BTreeMap::new();
+    for node in &behind {
+        let lids = view.nodes[*node].lids();
+        lids.for_each(|lid| holders.entry(lid).or_default().push(*node));
+    }
+    let mut ends = Ends::of(view);
+    for target in &members {
+        for lid in held(view, *target) {
+            ends.follow(lid);
+            let arrives = |entry: &usize| ends.from_switch(*entry) == Some(End::At(*target));
+            // Where every entry leads there, only those that hold the LID too, or are apart, may not.
+            let mut judge = |from: &usize| {
+                breaches.extend(
+                    (from != target)
+                        .then(|| missed(view, *from, lid, *target))
+                        .flatten(),
+                );
+            };
+            match entries.iter().all(arrives) {
+                true => {
+                    let others = holders.get(&lid).into_iter().flatten();
+                    apart.iter().chain(others).for_each(&mut judge);
                 }
+                false => members.iter().for_each(&mut judge),
             }
         }
     }
     breaches
+}
+
+/// The LIDs of a node; 0, which nobody reaches, where it has none.
+fn held(view: &FabricView, place: usize) -> impl Iterator<Item = Lid> {
+    let end = view.nodes[place].end_port();
+    let range = end.map_or(0..0, |port| port.lid.0..port.lid.0 + port.lmc.lids());
+    range.map(Lid)
+}
+
+/// The switch that packets of a node come to first: itself, or the one at a host's cable.
+fn entry(view: &FabricView, place: usize) -> Option<usize> {
+    let node = &view.nodes[place];
+    if node.switch {
+        return Some(place);
+    }
+    let (peer, _) = node.port(1)?.peer?;
+    view.nodes[peer].switch.then_some(peer)
+}
+
+/// That packets from a node to a LID do not come to the one that holds it, if they do not.
+fn missed(view: &FabricView, from: usize, lid: Lid, target: usize) -> Option<Breach> {
+    let end = walk(view, from, lid, |_, _| {});
+    let what = || {
+        format!(
+            "{} to LID {:#x} of {}: {}",
+            view.nodes[from].guid,
+            lid.0,
+            view.nodes[target].guid,
+            describe(view, end)
+        )
+    };
+    (end != End::At(target)).then(|| Breach::new(Invariant::Reachable, what()))
 }
 
 /// Pairs that could communicate in `before`, are connected with `root` and no longer can, in words; except
@@ -135,19 +187,13 @@ fn describe(view: &FabricView, end: End) -> String {
 /// I2: no LID that anybody holds goes round, from wherever it starts. A table may drop.
 pub fn check_loops(view: &FabricView) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for node in &view.nodes {
-        let Some(port) = node.end_port().filter(|port| port.lid.0 != 0) else {
-            continue;
-        };
-        for lid in port.lid.0..port.lid.0 + port.lmc.lids() {
-            for from in 0..view.nodes.len() {
-                if let End::Loop(at) = walk(view, from, Lid(lid), |_, _| {}) {
-                    let end = describe(view, End::Loop(at));
-                    let what = format!("LID {lid:#x} {end}: {}", circle(view, at, Lid(lid)));
-                    breaches.push(Breach::new(Invariant::LoopFree, what));
-                    break;
-                }
-            }
+    let mut ends = Ends::of(view);
+    for lid in view.nodes.iter().flat_map(NodeView::lids) {
+        ends.follow(lid);
+        if let Some(at) = ends.round() {
+            let end = describe(view, End::Loop(at));
+            let what = format!("LID {:#x} {end}: {}", lid.0, circle(view, at, lid));
+            breaches.push(Breach::new(Invariant::LoopFree, what));
         }
     }
     breaches

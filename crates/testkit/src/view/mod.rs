@@ -6,6 +6,8 @@
 pub mod channels;
 mod links;
 
+use std::ops::Range;
+
 use weft_dataplane::{Network, PortIndex, PortTable, SwitchRegisters};
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum};
@@ -225,15 +227,20 @@ fn read_group(switch: &SwitchRegisters, group: u8) -> Vec<u8> {
     slices.collect()
 }
 
-/// The rows that a switch uses. MulticastFDBTop is the LID of the last one, 0 for none.
+/// The contents of the rows that a switch uses.
 fn read_mft(switch: &SwitchRegisters) -> Vec<Vec<u8>> {
+    let rows = multicast_rows(switch);
+    rows.map(|row| multicast_row(switch, row)).collect()
+}
+
+/// The rows that a switch uses. MulticastFDBTop is the LID of the last one, 0 for none.
+pub(crate) fn multicast_rows(switch: &SwitchRegisters) -> Range<u32> {
     let top = switch.info().multicast_fdb_top;
-    let count = if top == 0 { 0 } else { (top & 0x3FFF) + 1 };
-    (0..count).map(|row| read_row(switch, row)).collect()
+    0..if top == 0 { 0 } else { (top & 0x3FFF) + 1 }
 }
 
 /// One row: in each slice of 64 ports, block n has 8 bytes for each of rows 8n to 8n + 7.
-fn read_row(switch: &SwitchRegisters, row: u32) -> Vec<u8> {
+pub(crate) fn multicast_row(switch: &SwitchRegisters, row: u32) -> Vec<u8> {
     let at = row as usize % 8 * 8;
     let mut ports = Vec::new();
     for position in 0..4 {

@@ -244,6 +244,55 @@ fn a_new_hfi_in_the_place_of_one_is_another_device() {
 }
 
 #[test]
+fn a_new_switch_in_the_place_of_one_knows_nothing_of_it() {
+    use weft_emulator::io::Control;
+    let mut player = Player::new("one-switch:3,radix=8");
+    player.program_one_switch(3);
+    let old = player.node_info(&[1]);
+    let new = Guid(old.node_guid.0 | 0xff00);
+    player.control(Control::Replace {
+        node: old.node_guid,
+        new,
+    });
+    let found = player.node_info(&[1]);
+    assert_eq!((found.node_guid, found.num_ports), (new, old.num_ports));
+    let info: SwitchInfo = player.read(&[1], AttributeId::SWITCH_INFO, 0);
+    assert_eq!(info.linear_fdb_top, 0);
+    let own = player.port_info_register(player.host, PortNum(1));
+    assert_eq!(
+        (own.port_state, own.neighbor_node_guid),
+        (PortState::INIT, new)
+    );
+}
+
+#[test]
+fn a_host_that_reboots_is_off_for_its_time_and_comes_back_empty() {
+    use weft_emulator::io::{Control, Input};
+    const SECOND: u64 = 1_000_000_000;
+    let mut player = Player::new("one-switch:3,radix=8");
+    player.program_one_switch(3);
+    let host = player.node_info(&[1, 2]).node_guid;
+    let held = player.port_info_register(host, PortNum(1));
+    assert_ne!(held.lid, Lid(0));
+    let off_ns = 5 * SECOND;
+    let start = player.emulator.now().0;
+    player.control(Control::Reboot { node: host, off_ns });
+    let pass = |player: &mut Player, seconds: u64| {
+        let now = weft_fabric::Tick(start + seconds * SECOND);
+        player.emulator.handle(now, Input::Tick).unwrap();
+        player.port_info_register(host, PortNum(1))
+    };
+    assert_eq!(pass(&mut player, 4).port_state, PortState::DOWN);
+    let back = pass(&mut player, 5);
+    assert_eq!(back.port_state, PortState::INIT);
+    assert_eq!((back.lid, back.master_sm_lid), (Lid(0), Lid(0)));
+    // Switched off by hand meanwhile, it stays off.
+    player.control(Control::Reboot { node: host, off_ns });
+    player.control(Control::NodeDown { node: host });
+    assert_eq!(pass(&mut player, 60).port_state, PortState::DOWN);
+}
+
+#[test]
 fn controls_that_make_no_sense_are_refused() {
     use weft_emulator::io::{Control, ControlError, Faults, Input};
     let mut player = Player::new("one-switch:3,radix=8");
@@ -277,9 +326,9 @@ fn controls_that_make_no_sense_are_refused() {
         (
             Control::Replace {
                 node: switch,
-                new: nobody,
+                new: host,
             },
-            ControlError::Switch { node: switch },
+            ControlError::Guid { guid: host },
         ),
         (
             Control::Replace {
