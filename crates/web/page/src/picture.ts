@@ -18,11 +18,14 @@ export interface Part extends Box {
 
 /** Cells of a switch's tile side by side. */
 const TILE_WIDE = 12;
-/** Between tiles, between a tile and its hosts, between pods, and between tiers. */
+/** Between tiles side by side. */
 const GAP = 1.5;
-const HOST_GAP = 0.8;
+/** Between rows of tiles: room for a name, and more than between a tile and its hosts. */
+const ROW_GAP = 2.2;
+/** Between a tile and its hosts, between pods, and between tiers. */
+const HOST_GAP = 0.7;
 const POD_GAP = 5;
-const TIER_GAP = 9;
+const TIER_GAP = 7;
 /** Room for the name above a tier or a pod. */
 const TITLE = 4;
 
@@ -139,7 +142,7 @@ function shapeOf(layout: Layout, tiles: Tiles, aspect: number): Shape {
   const pods = new Set<number>();
   for (const [key, row] of rows) {
     const pod = key >> 8;
-    const size = { count: row.length, w: Math.max(...row.map((tile) => tile.w)) + GAP, h: Math.max(...row.map((tile) => tile.h)) + GAP };
+    const size = { count: row.length, w: Math.max(...row.map((tile) => tile.w)) + GAP, h: Math.max(...row.map((tile) => tile.h)) + ROW_GAP };
     if (pod === 0) flat.push(size);
     else if (pods.size === 0 || pods.has(pod)) inPods.push(size);
     if (pod !== 0 && pods.size === 0) pods.add(pod);
@@ -235,7 +238,7 @@ function flow(layout: Layout, tiles: Tile[], width: number, left: number, top: n
   let [x, y, high, widest] = [left, top, 0, 0];
   for (const tile of tiles) {
     if (x > left && x + tile.w > left + width + 0.01) {
-      [x, y, high] = [left, y + high + GAP, 0];
+      [x, y, high] = [left, y + high + ROW_GAP, 0];
     }
     const ports = layout.first[tile.node + 1] - layout.first[tile.node];
     const [wide, rows] = [Math.max(1, Math.min(ports, TILE_WIDE)), Math.max(1, Math.ceil(ports / TILE_WIDE))];
