@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 29] = [
+const FILES: [&str; 30] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -35,6 +35,7 @@ const FILES: [&str; 29] = [
     "v1/job",
     "v1/what_if",
     "v1/peer",
+    "v1/web",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -61,6 +61,11 @@ pub const fn metrics_port(instance: u16) -> u16 {
     9315 + 10 * instance
 }
 
+/// TCP port of the page of an instance where nothing else is said: 9317 for instance 0, 9327 for instance 1.
+pub const fn page_port(instance: u16) -> u16 {
+    9317 + 10 * instance
+}
+
 /// Largest message that either side accepts, bytes: a node of 255 ports has under 64 KiB, a
 /// table of all 16-bit LIDs 48 KiB.
 pub const MAX_MESSAGE_LEN: usize = 4 << 20;

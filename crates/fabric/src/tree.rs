@@ -399,7 +399,7 @@ impl<'a> Survey<'a> {
 
 /// The tier of each node: 0 for HFIs, 1 for hosts' switches, one more with each cable further up; the largest number
 /// where no cables lead to hosts.
-pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
+pub fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.len()];
     topology.hfis().for_each(|(id, _)| tiers[id.0 as usize] = 0);
     spread(topology, &mut tiers, hosts_switches(topology), 1);

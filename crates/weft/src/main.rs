@@ -49,6 +49,7 @@ mod top;
 mod unreported;
 mod vf;
 mod watch;
+mod web;
 mod what_if;
 
 use std::io::ErrorKind;
@@ -99,6 +100,7 @@ async fn run(args: &Args) -> Result<ExitCode, CliError> {
         Command::Undrain(command) => drain::run(&args.daemon, command, drain::Way::Undrain).await,
         Command::Vf(command) => vf::run(&args.daemon, command).await,
         Command::WhatIf(command) => what_if::run(args, command).await,
+        Command::Web(command) => web::run(&args.daemon, command).await,
         Command::Watch(command) => watch::run(&args.daemon, command).await,
         Command::Top(command) => top::run(args, command).await,
         Command::Log(command) => past::log(args, command).await,

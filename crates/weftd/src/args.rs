@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::otlp::Endpoint;
 use crate::remote_write::RemoteWriteArgs;
 use clap::{Parser, ValueEnum, value_parser};
-use weft_api::{LAST_INSTANCE, metrics_port};
+use weft_api::{LAST_INSTANCE, metrics_port, page_port};
 use weft_fabric::Guid;
 use weft_fabric::generate::FABRICS;
 use weft_report::Point;
@@ -18,6 +18,7 @@ use crate::black_box::RecordingArgs;
 use crate::history::HistoryArgs;
 use crate::listen::Address;
 use crate::metrics_server::MetricsArgs;
+use crate::page::PageArgs;
 use crate::peer::PeerArgs;
 use crate::tls::TlsArgs;
 
@@ -82,6 +83,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) access: AccessArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
     /// Give these ports metrics of their own, up to 1024 ports: a point such as 'node:edge1:port:3', 'nodepat:core*' or
     /// rate:100g. May be given several times.
@@ -131,6 +134,12 @@ impl Args {
     /// Whether the address of the API is that of the instance.
     pub(crate) fn listens_at_stock(&self) -> bool {
         self.listen.is_empty()
+    }
+
+    /// Address of the page; none where none is served.
+    pub(crate) fn web(&self) -> Option<SocketAddr> {
+        let stock = self.is_emulated() && self.listens_at_stock();
+        self.page.address(stock.then(|| page_port(self.instance)))
     }
 
     /// Time for which what is gone is remembered.

@@ -42,6 +42,7 @@ mod once_report;
 mod opafmcmd;
 mod operations;
 mod otlp;
+mod page;
 mod pause_reminder;
 mod peer;
 mod planner;

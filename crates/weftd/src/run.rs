@@ -34,6 +34,7 @@ use crate::once_report;
 use crate::opafmcmd;
 use crate::operations;
 use crate::otlp::{Exporter, Sweeps, Tracer};
+use crate::page;
 use crate::pause_reminder;
 use crate::peer;
 use crate::planner::planner;
@@ -226,6 +227,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         black_box: recording.black_box,
         peering,
         heartbeat: args.peer.heartbeat(),
+        page: page::Page::new(listeners.page.as_ref(), tls.is_some()),
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -270,7 +272,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     if let Some(tls) = tls.clone() {
         parts.until_stop("certificates", &stopping, tls.renew());
     }
-    let serving = grpc::serve(listeners.api, tls.clone(), services, hearts);
+    let serving = grpc::serve(listeners.api, listeners.page, tls.clone(), services, hearts);
     parts.task("API", serving);
     if let Some(writer) = writer {
         let writing = writer.run(metrics.clone(), stopping.clone());

@@ -19,6 +19,7 @@ use crate::link_rules::log_rules;
 use crate::listen::{Address, Listener};
 use crate::logging::Log;
 use crate::metrics_server;
+use crate::page;
 use crate::peer::Peer;
 use crate::store::Store;
 use crate::tls::Tls;
@@ -78,6 +79,8 @@ pub(crate) struct Place {
 pub(crate) struct Listeners {
     pub(crate) api: Vec<Listener>,
     pub(crate) metrics: TcpListener,
+    /// None where no page is served.
+    pub(crate) page: Option<TcpListener>,
 }
 
 /// Opens everything that the command line names.
@@ -89,7 +92,11 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     } = first;
     let access = Access::open(&args.access, args.is_emulated())?;
     let addresses = args.listen();
-    let tls = Tls::new(&args.tls, addresses.iter().filter_map(Address::tcp))?;
+    let page_at = args.web();
+    let reached = addresses.iter().filter_map(Address::tcp);
+    let reached = reached.map(|address| ("--listen", address));
+    let reached = reached.chain(page_at.map(|address| ("--web", address)));
+    let tls = Tls::new(&args.tls, reached)?;
     let metrics_door = args.metrics.door(tls.as_ref())?;
     let peer = args.peer.peer(args.tls.own())?;
     config::log_warnings(&loaded.findings);
@@ -121,6 +128,10 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let listeners = Listeners {
         api: listen_all(args, &addresses).await?,
         metrics: listen("metrics (--metrics)", args.metrics()).await?,
+        page: match page_at {
+            Some(address) => Some(listen("the page (--web)", address).await?),
+            None => None,
+        },
     };
     let source = Source::open(args, usable.port.clone())?;
     let state = state_dir(args);
@@ -263,15 +274,21 @@ fn write_addresses(
             "metrics at {metrics} can be read from other machines, without encryption"
         );
     }
+    let page = listeners.page.as_ref();
+    let page = page.map(|listener| page::url(listener, tls)).transpose();
+    let page = page.map_err(|error| DaemonError::part("page", error.to_string()))?;
+    let told = page.as_ref().map(|url| format!(", page at {url}"));
     info!(
         event = "listening",
-        "API at {}, metrics at {scheme}://{metrics}/metrics",
-        urls.join(" and ")
+        "API at {}, metrics at {scheme}://{metrics}/metrics{}",
+        urls.join(" and "),
+        told.unwrap_or_default()
     );
     let Some(file) = &args.address_file else {
         return Ok(());
     };
     let mut text: String = urls.iter().map(|url| format!("api {url}\n")).collect();
+    text.extend(page.map(|url| format!("page {url}\n")));
     text.push_str(&format!("metrics {scheme}://{metrics}/metrics\n"));
     std::fs::write(file, text).map_err(|source| DaemonError::File {
         what: "address file",

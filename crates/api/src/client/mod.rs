@@ -39,6 +39,7 @@ use crate::v1::route_service_client::RouteServiceClient;
 use crate::v1::sweep_service_client::SweepServiceClient;
 use crate::v1::virtual_fabric_service_client::VirtualFabricServiceClient;
 use crate::v1::watch_service_client::WatchServiceClient;
+use crate::v1::web_service_client::WebServiceClient;
 use crate::v1::what_if_service_client::WhatIfServiceClient;
 
 mod connector;
@@ -277,6 +278,11 @@ impl Client {
     /// The service for copies of the recording.
     pub fn incidents(&self) -> IncidentServiceClient<Calls> {
         IncidentServiceClient::new(self.calls())
+    }
+
+    /// The service of the page.
+    pub fn web(&self) -> WebServiceClient<Calls> {
+        WebServiceClient::new(self.calls())
     }
 
     /// The service for sweeps.

@@ -100,6 +100,9 @@ const METHODS: &[(&str, Role)] = &[
     ("weft.v1.VirtualFabricService/ListVirtualFabrics", View),
     ("weft.v1.VirtualFabricService/PlanVirtualFabrics", View),
     ("weft.v1.WatchService/Watch", View),
+    ("weft.v1.WebService/GetColumns", View),
+    ("weft.v1.WebService/GetLayout", View),
+    ("weft.v1.WebService/GetPage", View),
     ("weft.v1.WhatIfService/GetForecast", View),
 ];
 

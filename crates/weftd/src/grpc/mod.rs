@@ -42,18 +42,18 @@ mod sweep;
 mod topology;
 mod virtual_fabric;
 mod watch;
+mod web;
 mod what_if;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::middleware::{from_fn_with_state, map_response};
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
 use tonic::service::Routes;
-use tonic::transport::server::Router;
 use tonic_health::pb::health_server::{Health, HealthServer};
-use tower::layer::util::{Identity, Stack};
 use weft_api::emulator_v1::emulator_service_server::EmulatorServiceServer;
 use weft_api::time::timestamp;
 use weft_api::v1;
@@ -79,6 +79,7 @@ use weft_api::v1::route_service_server::RouteServiceServer;
 use weft_api::v1::sweep_service_server::SweepServiceServer;
 use weft_api::v1::virtual_fabric_service_server::VirtualFabricServiceServer;
 use weft_api::v1::watch_service_server::WatchServiceServer;
+use weft_api::v1::web_service_server::WebServiceServer;
 use weft_api::v1::what_if_service_server::WhatIfServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
@@ -86,6 +87,7 @@ use weft_fabric::CableMemories;
 use weft_fabric::Snapshot;
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
+use weft_web::Reach;
 
 use crate::access::{Access, admit, not_too_often};
 use crate::attachment::Attachment;
@@ -100,6 +102,7 @@ use crate::heartbeat::Hearts;
 use crate::history::History;
 use crate::listen::Listener;
 use crate::otlp::{RequestSpans, Tracer};
+use crate::page::Page;
 use crate::peer::Peering;
 use crate::port_counters::PortCounters;
 use crate::port_metrics::PortMetrics;
@@ -165,6 +168,8 @@ pub(crate) struct Services {
     pub(crate) peering: Peering,
     /// From one sign of life for them to the next.
     pub(crate) heartbeat: Duration,
+    /// The page in a browser.
+    pub(crate) page: Page,
 }
 
 impl Services {
@@ -212,6 +217,7 @@ fn select(snapshot: &Snapshot, field: &str, text: &str) -> Result<Selection, Sta
 /// Serves until `services.stopping`.
 pub(crate) async fn serve(
     listeners: Vec<Listener>,
+    page: Option<TcpListener>,
     tls: Option<Tls>,
     services: Services,
     hearts: Hearts,
@@ -219,21 +225,43 @@ pub(crate) async fn serve(
     let (reporter, health_server) = tonic_health::server::health_reporter();
     health::begin(&reporter, &hearts).await;
     let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
-    let incoming = accept::incoming(listeners, tls, Limits::USUAL);
-    let serving =
-        router(services, health_server)?.serve_with_incoming_shutdown(incoming, stopping.wait());
+    let spans = RequestSpans(services.tracer.clone());
+    let api = router(services, health_server)?;
+    let serving_page = async {
+        let Some(listener) = page else {
+            return std::future::pending().await;
+        };
+        let reach = match tls {
+            Some(_) => Reach::Encrypted,
+            None => Reach::Loopback,
+        };
+        let incoming = accept::incoming(vec![Listener::Tcp(listener)], tls.clone(), Limits::USUAL);
+        // Without TLS browsers speak HTTP/1.1 alone.
+        let server = Limits::USUAL.server().accept_http1(true);
+        let routes = Routes::from(weft_web::serve(api.clone(), reach));
+        let serving = server.layer(spans.clone()).add_routes(routes);
+        serving
+            .serve_with_incoming_shutdown(incoming, stopping.clone().wait())
+            .await
+    };
+    let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL);
+    let mut server = Limits::USUAL.server().layer(spans.clone());
+    let serving = server
+        .add_routes(Routes::from(api.clone()))
+        .serve_with_incoming_shutdown(incoming, stopping.clone().wait());
     tokio::select! {
         served = serving => served.map_err(|error| DaemonError::Tls(error.to_string())),
+        served = serving_page => served.map_err(|error| DaemonError::part("page", error.to_string())),
         () = health::report(reporter, &hub, &hearts) => Ok(()),
     }
 }
 
+/// All services, behind what decides on each call and records it.
 fn router(
     services: Services,
     health: HealthServer<impl Health>,
-) -> Result<Router<Stack<RequestSpans, Identity>>, DaemonError> {
+) -> Result<axum::Router, DaemonError> {
     let wrong = |error: &dyn std::error::Error| DaemonError::Tls(error.to_string());
-    let server = Limits::USUAL.server();
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -258,7 +286,6 @@ fn router(
     let limiting = from_fn_with_state(access.clone(), not_too_often);
     let recording = from_fn_with_state(audit.clone(), record_call);
     let admitting = from_fn_with_state((access, audit), admit);
-    let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
     routes
         .add_service(health)
@@ -286,15 +313,15 @@ fn router(
         .add_service(forecasts)
         .add_service(IncidentServiceServer::new(services.clone()))
         .add_service(FabricHealthServiceServer::new(services.clone()))
+        .add_service(WebServiceServer::new(services.clone()))
         .add_service(WatchServiceServer::new(services));
     let router = routes.routes().into_axum_router();
     // A call passes them from the last one to the first.
-    let layered = router
+    Ok(router
         .layer(admitting)
         .layer(map_response(details::complete))
         .layer(recording)
-        .layer(limiting);
-    Ok(server.layer(spans).add_routes(Routes::from(layered)))
+        .layer(limiting))
 }
 
 /// State of the connection to the fabric as a message.

@@ -44,12 +44,13 @@ impl Tls {
     /// [`DaemonError::File`] if a file cannot be read, and [`DaemonError::Tls`] if its content cannot be used.
     pub(crate) fn new(
         args: &TlsArgs,
-        addresses: impl IntoIterator<Item = SocketAddr>,
+        addresses: impl IntoIterator<Item = (&'static str, SocketAddr)>,
     ) -> Result<Option<Self>, DaemonError> {
-        let outside = addresses.into_iter().find(|one| !one.ip().is_loopback());
-        if let Some(address) = outside.filter(|_| !args.are_complete()) {
+        let mut addresses = addresses.into_iter();
+        let outside = addresses.find(|(_, one)| !one.ip().is_loopback());
+        if let Some((option, address)) = outside.filter(|_| !args.are_complete()) {
             return Err(DaemonError::Usage(format!(
-                "--listen {address} can be reached from other machines: it needs --tls-cert, --tls-key and \
+                "{option} {address} can be reached from other machines: it needs --tls-cert, --tls-key and \
                  --tls-client-ca, because whoever reaches the API can switch ports off"
             )));
         }

@@ -1,0 +1,2 @@
+// esbuild gathers the styles that are imported.
+declare module "*.css";

@@ -1,0 +1,116 @@
+// Events as lines for people.
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { HealthColor } from "../gen/weft/v1/health_pb";
+import { PortAction } from "../gen/weft/v1/port_pb";
+import type { NamedPort, PortId } from "../gen/weft/v1/types_pb";
+import type { WatchResponse } from "../gen/weft/v1/watch_pb";
+
+/** An event that is shown. */
+export interface Told {
+  token: string;
+  time: Date;
+  text: string;
+  /** Whether it tells of trouble, or of its end. */
+  tone: "bad" | "good" | "plain";
+  /** The node that it is about; its port, 0 for the whole node. */
+  guid?: bigint;
+  port?: number;
+}
+
+type Line = Omit<Told, "token" | "time">;
+
+/** The line of an event; none of those that are too many for people. */
+export function told(message: WatchResponse): Told | undefined {
+  const line = lineOf(message.content);
+  if (line === undefined) {
+    return undefined;
+  }
+  const time = message.time === undefined ? new Date() : timestampDate(message.time);
+  return { token: message.resumeToken, time, ...line };
+}
+
+function lineOf(content: WatchResponse["content"]): Line | undefined {
+  switch (content.case) {
+    case undefined:
+      return { text: "an event that this page does not know", tone: "plain" };
+    case "marker":
+    case "sweepStarted":
+    case "phaseEntered":
+    case "operationProgress":
+      return undefined;
+    case "sweepEnded":
+      return { text: `sweep ${content.value.number} is over`, tone: "plain" };
+    case "nodeAppeared":
+      return { text: `node appeared: ${content.value.name}`, tone: "good", guid: content.value.guid, port: 0 };
+    case "nodeVanished":
+      return { text: `node vanished: ${content.value.name}`, tone: "bad", guid: content.value.guid, port: 0 };
+    case "linkAppeared":
+    case "linkVanished": {
+      const link = content.value;
+      const ends = `${at(link.a, link.aName)} – ${at(link.b, link.bName)}`;
+      const [word, tone] = content.case === "linkVanished" ? (["vanished", "bad"] as const) : (["appeared", "good"] as const);
+      return { text: `link ${word}: ${ends}`, tone, ...place(link.a) };
+    }
+    case "portChanged": {
+      const { port, nodeName, action, author, reason } = content.value;
+      const done = (PortAction[action] ?? "changed").toLowerCase().replaceAll("_", " ");
+      const [by, why] = [author && ` by ${author}`, reason && `: ${reason}`];
+      return { text: `${at(port, nodeName)}: ${done}${by}${why}`, tone: "plain", ...place(port) };
+    }
+    case "portQuarantined":
+      return about("in quarantine", content.value.port, "bad", content.value.comment);
+    case "portReleased":
+      return about("quarantine is over", content.value.port, "good", "");
+    case "linkIsolated":
+      return about("out of use", content.value.a, "bad", content.value.what);
+    case "linkSpared":
+      return about("stays in use with errors", content.value.a, "bad", content.value.what);
+    case "linkErrorsOver":
+      return about("errors are over", content.value.a, "good", content.value.why);
+    case "thresholdExceeded": {
+      const over = content.value;
+      const text = `${over.category} of ${at(over.port, over.nodeName)} is ${over.value}, over its threshold ${over.threshold}`;
+      return { text, tone: "bad", ...place(over.port) };
+    }
+    case "nodeSilent":
+      return { text: `${content.value.name} does not answer (${content.value.attribute})`, tone: "bad", guid: content.value.guid, port: 0 };
+    case "deviceFault":
+      return { text: `${content.value.name}: ${content.value.what}`, tone: "bad", guid: content.value.guid, port: 0 };
+    case "trap":
+      return { text: `trap of ${content.value.nodeName || `LID ${content.value.lid}`}: ${content.value.what}`, tone: "plain", guid: content.value.nodeGuid, port: 0 };
+    case "attachmentChanged":
+      return content.value.attached ? { text: "the fabric is back", tone: "good" } : { text: "the fabric is gone", tone: "bad" };
+    case "healthChanged": {
+      const { before, now, reason } = content.value;
+      const name = (color: HealthColor) => HealthColor[color].toLowerCase();
+      return { text: `health is ${name(now)}, it was ${name(before)}: ${reason}`, tone: now > before ? "bad" : "good" };
+    }
+    case "planInForce":
+      return { text: `route plan ${content.value.planId} is in force: ${content.value.what}`, tone: "plain" };
+    default:
+      return { text: plain(content.case, content.value), tone: "plain" };
+  }
+}
+
+/** Any other event: its name, and what it says in words. */
+function plain(name: string, value: object): string {
+  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const said = ["what", "why", "reason", "description"].flatMap((field) => {
+    const text = (value as Record<string, unknown>)[field];
+    return typeof text === "string" && text !== "" ? [text] : [];
+  });
+  return [words, ...said].join(": ");
+}
+
+function about(word: string, port: NamedPort | undefined, tone: Line["tone"], why: string): Line {
+  const text = `${word}: ${at(port?.port, port?.nodeName ?? "")}${why && `: ${why}`}`;
+  return { text, tone, ...place(port?.port) };
+}
+
+function at(port: PortId | undefined, name: string): string {
+  return `${name || `0x${(port?.nodeGuid ?? 0n).toString(16)}`} port ${port?.port ?? 0}`;
+}
+
+function place(port: PortId | undefined): { guid?: bigint; port?: number } {
+  return port === undefined ? {} : { guid: port.nodeGuid, port: port.port };
+}

@@ -1,0 +1,160 @@
+// One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
+import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { GetPortCountersResponse, PortCounts } from "../gen/weft/v1/counters_pb";
+import { addressOf, guidText } from "./address";
+import { counterCalls, PATIENCE, whyOf } from "./api";
+import { LoadChart } from "./chart";
+import { type Layout, NO_PEER, NO_TIER } from "./fabric";
+import { clock, One } from "./health";
+import { isWrong, kindOf, Shade } from "./kinds";
+import { Neighbours } from "./neighbours";
+import { health, layout, readings, shades } from "./store";
+import { NodePorts, PortName } from "./tables";
+import { Events } from "./timeline";
+
+export function Focus({ guid, port }: { guid: bigint; port: number }) {
+  const nodes = layout.value;
+  const node = nodes?.find(guid);
+  if (nodes === undefined) {
+    return <section class="alone"><p class="quiet">reading the fabric…</p></section>;
+  }
+  if (node === undefined) {
+    return (
+      <section class="alone">
+        <h1>Not in the fabric</h1>
+        <p>No node with the GUID <code>{guidText(guid)}</code> is known. <a href={addressOf({ kind: "overview", paint: "state" })}>Show the whole fabric</a></p>
+      </section>
+    );
+  }
+  const many = nodes.first[node + 1] - nodes.first[node];
+  const number = port > 0 && port <= many ? port : many === 1 ? 1 : 0;
+  const at = number === 0 ? -1 : nodes.first[node] + number - 1;
+  return (
+    <section class="focus">
+      <header>
+        <h1>
+          <a href={addressOf({ kind: "focus", guid, port: 0 })}><bdi>{nodes.names[node]}</bdi></a>
+          {port > 0 && port <= many && <> port {number}</>}
+        </h1>
+        <Facts nodes={nodes} node={node} />
+        {!nodes.isSwitch(node) && <p><a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a></p>}
+      </header>
+      <div class="columns">
+        <div>
+          <h2>Neighbours</h2>
+          <Neighbours nodes={nodes} node={node} chosen={number} />
+          {at >= 0 && <PortFacts nodes={nodes} at={at} />}
+          {at >= 0 && <Counters guid={guid} number={number} />}
+        </div>
+        <div>
+          <Wrong guid={guid} number={port > 0 ? number : 0} />
+          <h2>What happened since this page was opened</h2>
+          <Events most={20} about={guid} />
+          <h2>Ports</h2>
+          <NodePorts nodes={nodes} node={node} chosen={number} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Facts({ nodes, node }: { nodes: Layout; node: number }) {
+  const tier = nodes.tiers[node];
+  const own = shades.value.subarray(nodes.first[node], nodes.first[node + 1]);
+  const wrong = own.filter(isWrong).length;
+  const active = own.filter((shade) => shade === Shade.Active).length;
+  return (
+    <p class="facts">
+      {tier === 0 ? "host" : tier === NO_TIER ? "switch without a way to hosts" : `switch of tier ${tier}`}
+      {nodes.pods[node] > 0 && `, pod ${nodes.pods[node]}`} · GUID <code>{guidText(nodes.guids[node])}</code> · LID <code>{nodes.lids[node]}</code> · {active} of {own.length} ports active{wrong > 0 && <b class="bad">, {wrong} in trouble</b>}
+    </p>
+  );
+}
+
+function PortFacts({ nodes, at }: { nodes: Layout; at: number }) {
+  const peer = nodes.peers[at];
+  const { name, what } = kindOf(shades.value[at]);
+  const label = (port: number) => `${nodes.names[nodes.nodeOf[port]]} port ${nodes.number(port)}`;
+  const ends = peer === NO_PEER ? [at] : [at, peer];
+  return (
+    <>
+      <h2>Port {nodes.number(at)}</h2>
+      <p><b class={isWrong(shades.value[at]) ? "bad" : ""}>{name}</b>: {what}.{peer !== NO_PEER && <> The cable leads to <PortName nodes={nodes} port={peer} />.</>}</p>
+      {readings.value.length > 0 && <LoadChart ports={ends} names={ends.map(label)} />}
+    </>
+  );
+}
+
+function Wrong({ guid, number }: { guid: bigint; number: number }) {
+  const isIts = (place: { nodeGuid: bigint; port: number } | undefined) => place?.nodeGuid === guid && (number === 0 || place.port === 0 || place.port === number);
+  const found = health.value?.findings.filter((finding) => isIts(finding.a) || isIts(finding.b)) ?? [];
+  return (
+    <>
+      <h2>What is wrong with it</h2>
+      {found.length === 0 ? <p class="calm">Nothing is found wrong.</p> : <ol class="findings">{found.map((finding, key) => <One key={key} finding={finding} />)}</ol>}
+    </>
+  );
+}
+
+/** Counters that are always shown; of the others those that are not 0. */
+const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkDowned"];
+/** Time from one reading to the next, milliseconds. */
+const PACE = 2_000;
+
+function Counters({ guid, number }: { guid: bigint; number: number }) {
+  const answer = useSignal<GetPortCountersResponse | undefined>(undefined);
+  const failed = useSignal("");
+  useEffect(() => {
+    const ended = new AbortController();
+    answer.value = undefined;
+    failed.value = "";
+    const ask = async () => {
+      if (document.hidden) return;
+      try {
+        const options = { timeoutMs: PATIENCE, signal: ended.signal };
+        answer.value = await counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number } }, options);
+        failed.value = "";
+      } catch (error) {
+        if (!ended.signal.aborted) failed.value = whyOf(error);
+      }
+    };
+    void ask();
+    const timer = setInterval(() => void ask(), PACE);
+    return () => {
+      clearInterval(timer);
+      ended.abort();
+    };
+  }, [guid, number]);
+  const port = answer.value?.port;
+  const image = answer.value?.image;
+  if (port === undefined) {
+    return failed.value === "" ? null : <p class="quiet">No counters: {failed.value}</p>;
+  }
+  const totals = Object.entries(port.totals ?? {}).filter((pair): pair is [keyof PortCounts & string, bigint] => typeof pair[1] === "bigint");
+  const shown = totals.filter(([name, value]) => ALWAYS.includes(name) || value > 0n);
+  return (
+    <>
+      <h2>Counters</h2>
+      <p class="quiet">
+        {port.rateGbps > 0 && `${port.rateGbps} Gb/s, `}link quality {port.linkQuality} of 5{image?.time && `, read ${clock(timestampDate(image.time))}`}
+        {image?.span && durationMs(image.span) > 0 && `, every ${(durationMs(image.span) / 1000).toFixed(0)} s`}
+      </p>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Counters">
+        <table>
+          <thead><tr><th scope="col">Counter</th><th scope="col" class="number">Total</th></tr></thead>
+          <tbody>
+            {shown.map(([name, value]) => (
+              <tr key={name} class={value > 0n && /error|discard|downed|overrun/i.test(name) ? "wrong" : ""}>
+                <td>{name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}</td>
+                <td class="number">{value.toLocaleString("en")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="quiet">Counters that are 0 and not shown: {totals.length - shown.length}. Data in flits of 8 bytes.</p>
+    </>
+  );
+}

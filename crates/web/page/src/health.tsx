@@ -1,0 +1,96 @@
+// What is wrong, in words: the same page as `weft health`.
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { HealthColor, type HealthFinding, type HealthPlace } from "../gen/weft/v1/health_pb";
+import { addressOf } from "./address";
+import { health, layout, sums } from "./store";
+
+/** Findings that are shown before one asks for more. */
+const SHOWN = 12;
+
+/** A colour as a mark and a word: no colour alone tells anything. */
+export function Mark({ color }: { color: HealthColor }) {
+  const [name, sign, word] =
+    color === HealthColor.RED ? ["red", "✕", "bad"] : color === HealthColor.YELLOW ? ["yellow", "!", "look at it"] : color === HealthColor.GREEN ? ["green", "✓", "well"] : ["none", "?", "not known"];
+  return <span class={`mark ${name}`} role="img" aria-label={word}>{sign}</span>;
+}
+
+export function Figures() {
+  const page = health.value;
+  if (page === undefined) {
+    return <p class="quiet">The page of what is wrong has not been made yet.</p>;
+  }
+  const word = { [HealthColor.RED]: "Something is badly wrong", [HealthColor.YELLOW]: "Something should be looked at", [HealthColor.GREEN]: "All is well", [HealthColor.UNSPECIFIED]: "Not known" }[page.color];
+  return (
+    <>
+      <h1><Mark color={page.color} /> {word}</h1>
+      <p class="quiet">
+        {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
+      </p>
+      <dl class="figures">
+        {page.figures.map((figure) => (
+          <div key={figure.name} title={figure.rule}>
+            <dt><Mark color={figure.color} /> {figure.name}</dt>
+            <dd><bdi>{figure.value}</bdi></dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+export function many(count: number, one: string, more = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
+export function Findings() {
+  const all = health.value?.findings ?? [];
+  const shown = useSignal(SHOWN);
+  if (all.length === 0) {
+    return health.value === undefined ? null : <p class="calm">Nothing is found wrong.</p>;
+  }
+  return (
+    <>
+      <h2>What is wrong <span class="quiet">{all.length}</span></h2>
+      <ol class="findings">
+        {all.slice(0, shown.value).map((finding, at) => <One key={at} finding={finding} />)}
+      </ol>
+      {all.length > shown.value && (
+        <button type="button" class="more" onClick={() => (shown.value += 50)}>{all.length - shown.value} more</button>
+      )}
+    </>
+  );
+}
+
+export function One({ finding }: { finding: HealthFinding }) {
+  const { sinceTime } = finding;
+  return (
+    <li>
+      <p class="what"><Mark color={finding.color} /> <span><b>{finding.kind.replaceAll("_", " ")}</b>: <bdi>{finding.what}</bdi></span></p>
+      <p>
+        <Where place={finding.a} />{finding.b && <> – <Where place={finding.b} /></>}
+      </p>
+      <p class="quiet">
+        {sinceTime && <>since {clock(timestampDate(sinceTime))}. </>}
+        {finding.hosts > 0 && <>{many(finding.hosts, "host")} {finding.hosts === 1 ? "feels" : "feel"} it. </>}
+        <bdi>{finding.advice}</bdi>
+      </p>
+      {finding.next !== "" && <p><code>{finding.next}</code></p>}
+    </li>
+  );
+}
+
+/** A node or port, with the way to it. */
+function Where({ place }: { place: HealthPlace | undefined }) {
+  if (place === undefined) return null;
+  const text = <><bdi>{place.nodeName || "a node"}</bdi>{place.port > 0 && ` port ${place.port}`}</>;
+  const known = layout.value?.find(place.nodeGuid) !== undefined;
+  return known ? <a href={addressOf({ kind: "focus", guid: place.nodeGuid, port: place.port })}>{text}</a> : <span>{text}</span>;
+}
+
+/** A time with its zone; with the date where it is not of today. */
+export function clock(time: Date): string {
+  const today = new Date().toDateString() === time.toDateString();
+  const day = today ? {} : ({ year: "numeric", month: "short", day: "numeric" } as const);
+  return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+}

@@ -1,0 +1,80 @@
+// What people are told of a port: one kind, the worst that applies.
+import { Mark, State, UNKNOWN, WHOLE } from "./fabric";
+
+/** Places in the palette. */
+export const Shade = {
+  Empty: 0,
+  Active: 1,
+  Rising: 2,
+  Lost: 3,
+  Disabled: 4,
+  OutOfUse: 5,
+  Gone: 6,
+  Slow: 7,
+  Errors: 8,
+  Flapping: 9,
+  Drained: 10,
+  Other: 11,
+  Unknown: 31,
+  /** The first of the steps of a share. */
+  Ramp: 32,
+  Pod: 250,
+  Tile: 251,
+} as const;
+export const RAMP_STEPS = 32;
+
+/** Kinds of ports by their place in the palette: a name, and what that means. */
+export const KINDS: { shade: number; name: string; what: string; wrong: boolean }[] = [
+  { shade: Shade.Gone, name: "gone", what: "the node was there and is not any more", wrong: true },
+  { shade: Shade.Lost, name: "lost", what: "there was a link", wrong: true },
+  { shade: Shade.Flapping, name: "flapping", what: "the link goes down again and again", wrong: true },
+  { shade: Shade.OutOfUse, name: "out of use", what: "the link is up and kept from carrying data", wrong: true },
+  { shade: Shade.Errors, name: "errors", what: "the link has errors", wrong: true },
+  { shade: Shade.Slow, name: "slow", what: "the link is slower than it could be", wrong: true },
+  { shade: Shade.Other, name: "other trouble", what: "see what is wrong", wrong: true },
+  { shade: Shade.Disabled, name: "disabled", what: "switched off by a person", wrong: false },
+  { shade: Shade.Rising, name: "coming up", what: "the link carries no data yet", wrong: false },
+  { shade: Shade.Drained, name: "drained", what: "routes lead elsewhere", wrong: false },
+  { shade: Shade.Active, name: "active", what: "the link carries data", wrong: false },
+  { shade: Shade.Empty, name: "no cable", what: "nothing was ever seen in the port", wrong: false },
+];
+
+const BY_SHADE = new Map(KINDS.map((kind) => [kind.shade, kind]));
+const WRONG = new Set<number>(KINDS.filter((kind) => kind.wrong).map((kind) => kind.shade));
+
+/** The kind of a port, from its state and marks. */
+export function shadeOf(state: number, marks: number): number {
+  if (state === State.Gone) return Shade.Gone;
+  if (state === State.Lost) return Shade.Lost;
+  if (state === State.Disabled) return Shade.Disabled;
+  if (marks !== 0) {
+    if (marks & Mark.Flapping) return Shade.Flapping;
+    if (marks & Mark.OutOfUse) return Shade.OutOfUse;
+    if (marks & Mark.Errors) return Shade.Errors;
+    if (marks & Mark.Slow) return Shade.Slow;
+    if (marks & Mark.Other && state !== State.Active && state !== State.Empty) return Shade.Other;
+  }
+  if (state === State.Unused) return Shade.OutOfUse;
+  if (state === State.Rising) return Shade.Rising;
+  if (marks & Mark.Drained) return Shade.Drained;
+  return state === State.Active ? Shade.Active : Shade.Empty;
+}
+
+/** The place in the palette of a share. */
+export function rampOf(share: number): number {
+  if (share === UNKNOWN) return Shade.Unknown;
+  return Shade.Ramp + Math.round((Math.min(share, WHOLE) / WHOLE) * (RAMP_STEPS - 1));
+}
+
+export function isWrong(shade: number): boolean {
+  return WRONG.has(shade);
+}
+
+export function kindOf(shade: number): { name: string; what: string } {
+  return BY_SHADE.get(shade) ?? { name: "unknown", what: "" };
+}
+
+/** A share in words. */
+export function percent(share: number): string {
+  return share === UNKNOWN ? "unknown" : `${((share / WHOLE) * 100).toFixed(share < 20 && share > 0 ? 1 : 0)} %`;
+}

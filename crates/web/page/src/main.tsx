@@ -1,0 +1,88 @@
+// The page of Weft: the fabric in a browser.
+import "uplot/dist/uPlot.min.css";
+import "./page.css";
+import { render } from "preact";
+import { addressOf, view } from "./address";
+import { Focus } from "./focus";
+import { clock } from "./health";
+import { Matrix } from "./matrix";
+import { Overview } from "./overview";
+import { RouteView } from "./route";
+import { SearchBox } from "./search";
+import { events, follow, health, lost, source, theme } from "./store";
+import { EventsView } from "./timeline";
+
+function App() {
+  const now = view.value;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("content")?.focus();
+      }}>Skip to the content</a>
+      <header class="top">
+        <a class="logo" href={addressOf({ kind: "overview", paint: "state" })}>Weft</a>
+        <nav aria-label="Views">
+          <Tab to={addressOf({ kind: "overview", paint: "state" })} on={now.kind === "overview"}>Overview</Tab>
+          <Tab to={addressOf({ kind: "route", from: 0n, to: 0n })} on={now.kind === "route"}>Route</Tab>
+          <Tab to={addressOf({ kind: "matrix" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
+        </nav>
+        <SearchBox />
+        <Source />
+        <Theme />
+      </header>
+      <Lost />
+      <main id="content" tabIndex={-1}>
+        {now.kind === "overview" && <Overview paint={now.paint} />}
+        {now.kind === "focus" && <Focus guid={now.guid} port={now.port} />}
+        {now.kind === "route" && <RouteView from={now.from} to={now.to} />}
+        {now.kind === "matrix" && <Matrix />}
+        {now.kind === "events" && <EventsView />}
+      </main>
+    </>
+  );
+}
+
+function Tab({ to, on, children }: { to: string; on: boolean; children: preact.ComponentChildren }) {
+  return <a class={on ? "tab on" : "tab"} href={to} aria-current={on ? "page" : undefined}>{children}</a>;
+}
+
+/** Whose fabric this is, and what this manager is to it. */
+function Source() {
+  const [known, page] = [source.value, health.value];
+  if (known === undefined) return null;
+  const gone = page?.attachment !== undefined && !page.attachment.attached;
+  return (
+    <p class="source" title={`${known.connectedTo}; weftd ${known.version}`}>
+      <bdi>{known.instance}</bdi> <span class="quiet">{page?.role}</span>{gone && <b class="bad"> the fabric cannot be reached</b>}
+    </p>
+  );
+}
+
+function Lost() {
+  const now = lost.value;
+  return (
+    <div role="status">
+      {now !== undefined && (
+        <p class="lost"><b>weftd does not answer</b> since {clock(now.since)}: <bdi>{now.why}</bdi>. What is shown is from before; it is tried again and again.</p>
+      )}
+    </div>
+  );
+}
+
+const THEMES = [["", "◐", "as the system"], ["light", "☀", "light"], ["dark", "☾", "dark"]] as const;
+
+function Theme() {
+  const at = Math.max(0, THEMES.findIndex(([name]) => name === theme.value));
+  const [, sign, word] = THEMES[at];
+  return (
+    <button type="button" class="theme" title={`Theme: ${word}`} aria-label={`Theme: ${word}; press for another`} onClick={() => (theme.value = THEMES[(at + 1) % THEMES.length][0])}>{sign}</button>
+  );
+}
+
+const root = document.getElementById("page");
+if (root !== null) {
+  render(<App />, root);
+  void follow();
+}

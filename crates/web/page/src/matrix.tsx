@@ -1,0 +1,224 @@
+// Links between two tiers as a matrix: a row for each lower switch, a column for each upper one. Where the links of pods stay
+// within them, each pod has a matrix of its own.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { addressOf, go } from "./address";
+import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
+import { isWrong, RAMP_STEPS, Shade } from "./kinds";
+import { colorOf, css, ground, isDark } from "./palette";
+import { beat, columns, layout, scheme, shades, theme } from "./store";
+import { percent } from "./kinds";
+
+/** Links of a pair of switches, at a place in the picture. */
+interface Pair {
+  lower: number;
+  upper: number;
+  x: number;
+  y: number;
+  links: number;
+  up: number;
+  /** Highest share of a link's rate in either direction; UNKNOWN where it is not known. */
+  load: number;
+  wrong: boolean;
+  port: number;
+}
+
+interface Pairs {
+  /** Number of switches. */
+  lowers: number;
+  uppers: number;
+  /** By place: `y * w + x`. */
+  pairs: Map<number, Pair>;
+  w: number;
+  h: number;
+  usual: number;
+  pods: number;
+}
+
+/** Between the matrices of two pods, cells. */
+const POD_GAP = 2;
+
+export function Matrix() {
+  const chosen = useSignal(1);
+  const tiers = useComputed(() => {
+    const nodes = layout.value;
+    const found = new Set(nodes === undefined ? [] : nodes.tiers);
+    return [...found].filter((tier) => tier !== 0 && tier !== NO_TIER && found.has(tier + 1)).sort((a, b) => a - b);
+  });
+  const tier = tiers.value.includes(chosen.value) ? chosen.value : (tiers.value[0] ?? 0);
+  const found = useComputed(() => {
+    beat.value;
+    const nodes = layout.value;
+    return nodes === undefined || columns.value === undefined ? undefined : pairsOf(nodes, tiers.value.includes(chosen.value) ? chosen.value : (tiers.value[0] ?? 0));
+  });
+  const nodes = layout.value;
+  return (
+    <section class="alone">
+      <h1>Links between tiers</h1>
+      {tiers.value.length === 0 && <p class="quiet">This fabric has no two tiers of switches, one above the other.</p>}
+      {tiers.value.length > 1 && (
+        <p class="paints">
+          {tiers.value.map((one) => (
+            <button type="button" key={one} class={one === tier ? "chip on" : "chip"} aria-pressed={one === tier} onClick={() => (chosen.value = one)}>tier {one} × {one + 1}</button>
+          ))}
+        </p>
+      )}
+      {nodes !== undefined && found.value !== undefined && tiers.value.length > 0 && (
+        <>
+          <p class="quiet">
+            Rows: {found.value.lowers} switches of tier {tier}. Columns: {found.value.uppers} of tier {tier + 1}. {found.value.pods > 1 && `Each of ${found.value.pods} pods is a matrix of its own. `}Most pairs have {found.value.usual} {found.value.usual === 1 ? "link" : "links"}. Colour: the load of the busiest link; marked is where a link is missing or in trouble.
+          </p>
+          <Drawn nodes={nodes} found={found.value} />
+          <Odd nodes={nodes} found={found.value} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function pairsOf(nodes: Layout, tier: number): Pairs {
+  const load = columns.value?.get(Kind.Load) ?? new Uint8Array(nodes.ports);
+  const { x, y, w, h, lowers, uppers, pods } = placesOf(nodes, tier);
+  const pairs = new Map<number, Pair>();
+  for (let node = 0; node < nodes.nodes; node++) {
+    if (nodes.tiers[node] !== tier) continue;
+    for (let port = nodes.first[node]; port < nodes.first[node + 1]; port++) {
+      const peer = nodes.peers[port];
+      const other = peer === NO_PEER ? -1 : nodes.nodeOf[peer];
+      if (other < 0 || nodes.tiers[other] !== tier + 1) continue;
+      const key = y[node] * w + x[other];
+      const pair = pairs.get(key) ?? { lower: node, upper: other, x: x[other], y: y[node], links: 0, up: 0, load: UNKNOWN, wrong: false, port };
+      pairs.set(key, pair);
+      const ends = [shades.value[port], shades.value[peer]];
+      const down = ends.some((shade) => shade === Shade.Lost || shade === Shade.Gone || shade === Shade.Disabled || shade === Shade.OutOfUse);
+      pair.links++;
+      pair.up += down ? 0 : 1;
+      pair.wrong ||= down || ends.some(isWrong);
+      for (const value of [load[port], load[peer]]) {
+        if (value !== UNKNOWN) pair.load = pair.load === UNKNOWN ? value : Math.max(pair.load, value);
+      }
+    }
+  }
+  const counts = new Map<number, number>();
+  pairs.forEach((pair) => counts.set(pair.links, (counts.get(pair.links) ?? 0) + 1));
+  const usual = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 0;
+  return { lowers, uppers, pairs, w, h, usual, pods };
+}
+
+/** Row of each lower switch and column of each upper one. */
+function placesOf(nodes: Layout, tier: number) {
+  const [x, y] = [new Int32Array(nodes.nodes), new Int32Array(nodes.nodes)];
+  const pods = new Map<number, { lower: number[]; upper: number[] }>();
+  const stays = nodes.tiers.every((of, node) => of !== tier + 1 || nodes.pods[node] !== 0);
+  for (let node = 0; node < nodes.nodes; node++) {
+    const side = nodes.tiers[node] === tier ? "lower" : nodes.tiers[node] === tier + 1 ? "upper" : undefined;
+    if (side === undefined) continue;
+    const pod = stays ? nodes.pods[node] : 0;
+    const own = pods.get(pod) ?? { lower: [], upper: [] };
+    pods.set(pod, own);
+    own[side].push(node);
+  }
+  const across = Math.ceil(Math.sqrt(pods.size * 1.6));
+  let [left, top, high, column, w, lowers, uppers] = [0, 0, 0, 0, 1, 0, 0];
+  for (const { lower, upper } of pods.values()) {
+    if (column === across) [left, top, high, column] = [0, top + high + POD_GAP, 0, 0];
+    lower.forEach((node, at) => (y[node] = top + at));
+    upper.forEach((node, at) => (x[node] = left + at));
+    [lowers, uppers, w] = [lowers + lower.length, uppers + upper.length, Math.max(w, left + upper.length)];
+    [left, high, column] = [left + upper.length + POD_GAP, Math.max(high, lower.length), column + 1];
+  }
+  return { x, y, w, h: top + high, lowers, uppers, pods: pods.size };
+}
+
+function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const latest = useRef(found);
+  latest.current = found;
+  const tip = useSignal("");
+  const draw = () => {
+    const { current } = canvas;
+    const context = current?.getContext("2d");
+    if (!current || !context) return;
+    const { w, h, pairs, usual } = latest.current;
+    const dark = isDark(theme.value);
+    const room = current.parentElement?.clientWidth ?? 600;
+    const side = Math.max(1, Math.min(14, Math.floor(room / w), Math.floor(6_000 / Math.max(1, h))));
+    const ratio = devicePixelRatio;
+    current.style.width = `${w * side}px`;
+    current.style.height = `${h * side}px`;
+    current.width = w * side * ratio;
+    current.height = h * side * ratio;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = css(ground(dark));
+    context.fillRect(0, 0, w * side, h * side);
+    const gap = side > 3 ? 1 : 0;
+    const [now, later]: [number, number, number, string][][] = [[], []];
+    pairs.forEach((pair) => {
+      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : pair.load === UNKNOWN ? Shade.Active : Shade.Ramp + Math.round((pair.load / WHOLE) * (RAMP_STEPS - 1));
+      context.fillStyle = css(colorOf(shade, dark));
+      // Trouble is larger than what is well, so that it is seen among thousands.
+      const more = shade === Shade.Lost || shade === Shade.Slow ? Math.max(2, side / 5) : 0;
+      (more > 0 ? later : now).push([pair.x * side - more, pair.y * side - more, side - gap + 2 * more, context.fillStyle]);
+    });
+    [...now, ...later].forEach(([x, y, size, color]) => {
+      context.fillStyle = color;
+      context.fillRect(x, y, size, size);
+    });
+  };
+  useEffect(draw, [found]);
+  useSignalEffect(() => {
+    scheme.value;
+    theme.value;
+    draw();
+  });
+  const at = (event: PointerEvent) => {
+    const { current } = canvas;
+    if (!current) return undefined;
+    const box = current.getBoundingClientRect();
+    const [x, y] = [Math.floor(((event.clientX - box.x) / box.width) * found.w), Math.floor(((event.clientY - box.y) / box.height) * found.h)];
+    return found.pairs.get(y * found.w + x);
+  };
+  return (
+    <>
+      <div class="scroll matrix" tabIndex={0} role="region" aria-label="Matrix of links; the table below names what is odd">
+        <canvas
+          ref={canvas}
+          aria-hidden="true"
+          onPointerMove={(event) => {
+            const pair = at(event);
+            tip.value = pair === undefined ? "no link" : `${nodes.names[pair.lower]} × ${nodes.names[pair.upper]}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}`;
+          }}
+          onPointerLeave={() => (tip.value = "")}
+          onClick={(event) => {
+            const pair = at(event as unknown as PointerEvent);
+            if (pair !== undefined) go({ kind: "focus", guid: nodes.guids[pair.lower], port: nodes.number(pair.port) });
+          }}
+        />
+      </div>
+      <p class="quiet status"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
+    </>
+  );
+}
+
+function Odd({ nodes, found }: { nodes: Layout; found: Pairs }) {
+  const odd = [...found.pairs.values()].filter((pair) => pair.wrong || pair.links < found.usual);
+  if (odd.length === 0) return <p class="calm">Every pair has its links, and all are up.</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Pairs with trouble">
+      <table>
+        <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Up</th><th scope="col" class="number">Links</th></tr></thead>
+        <tbody>
+          {odd.slice(0, 200).map((pair) => (
+            <tr key={`${pair.lower}-${pair.upper}`}>
+              {[pair.lower, pair.upper].map((node) => (
+                <td key={node}><a href={addressOf({ kind: "focus", guid: nodes.guids[node], port: 0 })}><bdi>{nodes.names[node]}</bdi></a></td>
+              ))}
+              <td class="number">{pair.up}</td>
+              <td class="number">{pair.links}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

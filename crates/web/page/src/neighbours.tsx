@@ -1,0 +1,102 @@
+// One node with its ports, and its neighbours with the cables to them.
+import { addressOf } from "./address";
+import { type Layout, NO_PEER } from "./fabric";
+import { isWrong, kindOf, Shade } from "./kinds";
+import { colorOf, css, isDark } from "./palette";
+import { scheme, shades, theme } from "./store";
+
+/** Neighbours that are drawn. */
+const DRAWN_MAX = 200;
+const ROW = 22;
+const WIDE = 640;
+const BOX = 190;
+const MIDDLE = 130;
+
+interface Neighbour {
+  node: number;
+  ports: number[];
+}
+
+/** Lower neighbours on the left, upper ones on the right. */
+export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: number; chosen: number }) {
+  scheme.value;
+  const dark = isDark(theme.value);
+  const { lower, upper, more } = sides(nodes, node);
+  if (lower.length + upper.length === 0) {
+    return <p class="quiet">No cable of it is known.</p>;
+  }
+  const rows = Math.max(lower.length, upper.length, 2);
+  const high = rows * ROW + 16;
+  const place = (at: number, of: number) => 8 + ((at + 0.5) * (high - 16)) / of;
+  const lines = [lower, upper].flatMap((side, which) =>
+    side.flatMap((one, at) =>
+      one.ports.map((port, number) => {
+        const y = place(at, side.length) + (number - (one.ports.length - 1) / 2) * Math.min(4, (ROW - 6) / one.ports.length);
+        const inner = 8 + ((at + 0.5 + (number - (one.ports.length - 1) / 2) / (one.ports.length + 1)) * (high - 16)) / side.length;
+        const [from, to] = which === 0 ? [BOX, (WIDE - MIDDLE) / 2] : [WIDE - BOX, (WIDE + MIDDLE) / 2];
+        const shade = shades.value[port];
+        const bend = (from + to) / 2;
+        return (
+          <path
+            key={port}
+            d={`M${from} ${y}C${bend} ${y} ${bend} ${inner} ${to} ${inner}`}
+            stroke={css(colorOf(shade === Shade.Empty ? Shade.Active : shade, dark))}
+            stroke-width={nodes.number(port) === chosen ? 4 : isWrong(shade) ? 3 : 1.5}
+            stroke-dasharray={shade === Shade.Lost || shade === Shade.Gone ? "5 4" : shade === Shade.Disabled ? "2 3" : undefined}
+            fill="none"
+          >
+            <title>{`port ${nodes.number(port)}: ${kindOf(shade).name}`}</title>
+          </path>
+        );
+      }),
+    ),
+  );
+  const boxes = [lower, upper].flatMap((side, which) =>
+    side.map((one, at) => {
+      const [x, y] = [which === 0 ? 0 : WIDE - BOX, place(at, side.length)];
+      const wrong = one.ports.some((port) => isWrong(shades.value[port]));
+      const numbers = one.ports.map((port) => nodes.number(port)).join(", ");
+      return (
+        <a key={one.node} href={addressOf({ kind: "focus", guid: nodes.guids[one.node], port: 0 })} aria-label={`${nodes.names[one.node]}, at port ${numbers}`}>
+          <rect x={x} y={y - 9} width={BOX} height={18} rx={4} class={wrong ? "neighbour wrong" : "neighbour"} />
+          <foreignObject x={x + 6} y={y - 9} width={BOX - 12} height={18}>
+            <div class={which === 0 ? "neighbourName right" : "neighbourName"}><bdi>{nodes.names[one.node]}</bdi> <span class="quiet">{numbers}</span></div>
+          </foreignObject>
+        </a>
+      );
+    }),
+  );
+  return (
+    <div class="scroll neighbours" tabIndex={0} role="region" aria-label="Neighbours and cables">
+      <svg viewBox={`0 0 ${WIDE} ${high}`} style={{ minWidth: "520px", maxHeight: `${high * 1.4}px` }} aria-label={`Neighbours of ${nodes.names[node]}`}>
+        <g aria-hidden="true">{lines}</g>
+        {boxes}
+        <rect x={(WIDE - MIDDLE) / 2} y={4} width={MIDDLE} height={high - 8} rx={8} class="own" />
+        <foreignObject x={(WIDE - MIDDLE) / 2 + 4} y={high / 2 - 22} width={MIDDLE - 8} height={44}>
+          <div class="ownName"><bdi>{nodes.names[node]}</bdi></div>
+        </foreignObject>
+      </svg>
+      {more > 0 && <p class="quiet">and {more} more</p>}
+    </div>
+  );
+}
+
+function sides(nodes: Layout, node: number): { lower: Neighbour[]; upper: Neighbour[]; more: number } {
+  const found = new Map<number, Neighbour>();
+  for (let port = nodes.first[node]; port < nodes.first[node + 1]; port++) {
+    const peer = nodes.peers[port];
+    if (peer === NO_PEER) continue;
+    const other = nodes.nodeOf[peer];
+    const own = found.get(other);
+    own === undefined ? found.set(other, { node: other, ports: [port] }) : own.ports.push(port);
+  }
+  const all = [...found.values()];
+  const drawn = all.slice(0, DRAWN_MAX);
+  const [lower, upper] = [drawn.filter((one) => nodes.tiers[one.node] < nodes.tiers[node]), drawn.filter((one) => nodes.tiers[one.node] >= nodes.tiers[node])];
+  if (lower.length === 0 || upper.length > 0 || lower.length < 24) {
+    return { lower, upper, more: all.length - drawn.length };
+  }
+  // With neighbours on one side alone they are divided, so that the picture stays low.
+  const half = Math.ceil(lower.length / 2);
+  return { lower: lower.slice(0, half), upper: lower.slice(half), more: all.length - drawn.length };
+}

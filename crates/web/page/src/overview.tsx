@@ -1,0 +1,151 @@
+// The whole fabric in one picture, with what is wrong beside it.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { addressOf, go, PAINTS, type Paint, view } from "./address";
+import { Canvas, type Hovered } from "./canvas";
+import { Kind } from "./fabric";
+import { Figures, Findings } from "./health";
+import { KINDS, kindOf, percent, RAMP_STEPS, Shade, shadeOf } from "./kinds";
+import { colorOf, css, isDark } from "./palette";
+import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
+import { PortsTable } from "./tables";
+
+const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits" };
+
+export function Overview({ paint }: { paint: Paint }) {
+  return (
+    <div class="overview">
+      <section class="side" aria-label="Health">
+        <Figures />
+        <Findings />
+      </section>
+      <section class="main" aria-label="Fabric">
+        <div class="bar">
+          <fieldset class="paints">
+            <legend class="quiet">Colour by</legend>
+            {PAINTS.map((one) => (
+              <a key={one} class={one === paint ? "chip on" : "chip"} href={addressOf({ kind: "overview", paint: one })} aria-current={one === paint ? "true" : undefined}>
+                {PAINT_NAMES[one]}
+              </a>
+            ))}
+          </fieldset>
+          <Legend paint={paint} />
+        </div>
+        <PictureView paint={paint} />
+        <PortsTable />
+      </section>
+    </div>
+  );
+}
+
+/** What the colours mean, with how many there are. */
+function Legend({ paint }: { paint: Paint }) {
+  scheme.value;
+  const dark = isDark(theme.value);
+  const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled));
+  const steps = Array.from({ length: 8 }, (_, at) => Math.round((at / 7) * (RAMP_STEPS - 1)));
+  return (
+    <ul class="legend">
+      {paint !== "state" && (
+        <li>
+          0 % <span class="ramp">{steps.map((step) => <i key={step} style={{ background: css(colorOf(Shade.Ramp + step, dark)) }} />)}</span> 100 %
+        </li>
+      )}
+      {shown.map(({ shade, name, what }) => (
+        <li key={shade} title={what}>
+          <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />
+          {name} <b>{(counts.value.get(shade) ?? 0).toLocaleString("en")}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function PictureView({ paint }: { paint: Paint }) {
+  const holder = useRef<HTMLDivElement>(null);
+  const canvas = useRef<Canvas | undefined>(undefined);
+  const hovered = useSignal<Hovered | undefined>(undefined);
+  const failed = useSignal("");
+  const chosen = useSignal<Paint>(paint);
+  chosen.value = paint;
+  useEffect(() => {
+    if (holder.current === null) return undefined;
+    try {
+      canvas.current = new Canvas(holder.current, {
+        hover: (found) => (hovered.value = found),
+        choose: (guid, port) => go({ kind: "focus", guid, port }),
+      });
+    } catch (error) {
+      failed.value = String(error instanceof Error ? error.message : error);
+    }
+    return () => canvas.current?.end();
+  }, []);
+  useSignalEffect(() => {
+    const nodes = layout.value;
+    if (nodes !== undefined) canvas.current?.show(nodes);
+  });
+  useSignalEffect(() => {
+    layout.value;
+    scheme.value;
+    const dark = isDark(theme.value);
+    canvas.current?.dress(dark);
+  });
+  useSignalEffect(() => {
+    const start = performance.now();
+    canvas.current?.paint(painted(chosen.value));
+    performance.measure("weft-paint", { start });
+  });
+  const summary = useComputed(() => {
+    const nodes = layout.value;
+    if (nodes === undefined) return "The fabric is being read";
+    const said = KINDS.filter((kind) => counts.value.has(kind.shade)).map((kind) => `${counts.value.get(kind.shade)} ports ${kind.name}`);
+    return `Picture of ${nodes.nodes} nodes by tier: ${said.join(", ")}. The table below has the same.`;
+  });
+  return (
+    <div class="picture">
+      <div class="canvas" ref={holder} tabIndex={0} role="img" aria-label={summary.value} />
+      {failed.value !== "" && <p class="notice">{failed.value}</p>}
+      {layout.value === undefined && <p class="notice">reading the fabric…</p>}
+      {layout.value !== undefined && layout.value.nodes === 0 && <p class="notice">No node is known yet: the first sweep has not ended.</p>}
+      {hovered.value !== undefined && <Tip hovered={hovered.value} />}
+      <div class="zoom">
+        <button type="button" title="Zoom in (+)" onClick={() => canvas.current?.zoomBy(1.6)}>+</button>
+        <button type="button" title="Zoom out (−)" onClick={() => canvas.current?.zoomBy(1 / 1.6)}>−</button>
+        <button type="button" title="Show all (0)" onClick={() => canvas.current?.fit()}>all</button>
+        <button type="button" title="Save the picture as PNG" onClick={() => canvas.current?.save()}>PNG</button>
+      </div>
+    </div>
+  );
+}
+
+/** What is under the pointer. */
+function Tip({ hovered }: { hovered: Hovered }) {
+  beat.value;
+  const [nodes, now] = [layout.value, columns.value];
+  if (nodes === undefined || now === undefined || hovered.node >= nodes.nodes) return null;
+  const { node, port } = hovered;
+  const peer = port < 0 ? undefined : nodes.peers[port];
+  const shade = port < 0 ? 0 : shadeOf(now.get(Kind.State)[port], now.get(Kind.Marks)[port]);
+  const far = peer === undefined || peer >= nodes.ports ? undefined : nodes.nodeOf[peer];
+  const right = hovered.x > hovered.width / 2;
+  return (
+    <div class="tip" style={{ left: right ? "auto" : `${hovered.x + 14}px`, right: right ? `${hovered.width - hovered.x + 14}px` : "auto", top: `${Math.max(4, hovered.y - 20)}px` }}>
+      <b><bdi>{nodes.names[node]}</bdi></b> {nodes.isSwitch(node) ? "switch" : "host"}
+      {port >= 0 && (
+        <>
+          <br />
+          port {nodes.number(port)}: {kindOf(shade).name}
+          {far !== undefined && peer !== undefined && <>, to <bdi>{nodes.names[far]}</bdi> port {nodes.number(peer)}</>}
+          {shade === Shade.Active && <><br />load {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}</>}
+        </>
+      )}
+    </div>
+  );
+}
+
+addEventListener("keydown", (event) => {
+  const inField = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  if (!inField && !event.ctrlKey && !event.metaKey && !event.altKey && event.key === "Escape" && view.value.kind !== "overview") {
+    go({ kind: "overview", paint: "state" });
+  }
+});

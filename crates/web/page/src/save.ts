@@ -1,0 +1,32 @@
+// Pictures and tables as files.
+
+/** Saves a table; a text that a spreadsheet would take for a formula is made one that it does not. */
+export function saveCsv(name: string, rows: (string | number)[][]): void {
+  save(`${name}.csv`, new Blob([csv(rows)], { type: "text/csv" }));
+}
+
+export function csv(rows: (string | number)[][]): string {
+  const cell = (value: string | number) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+/** Saves pictures that lie one on the other as one. */
+export function savePng(name: string, layers: HTMLCanvasElement[]): void {
+  const whole = document.createElement("canvas");
+  [whole.width, whole.height] = [layers[0]?.width ?? 1, layers[0]?.height ?? 1];
+  const context = whole.getContext("2d");
+  layers.forEach((layer) => context?.drawImage(layer, 0, 0));
+  whole.toBlob((blob) => {
+    if (blob !== null) save(`${name}.png`, blob);
+  });
+}
+
+function save(name: string, blob: Blob): void {
+  const link = document.createElement("a");
+  [link.href, link.download] = [URL.createObjectURL(blob), name];
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,149 @@
+// Finds nodes by name, GUID or LID, and ports by `NAME:PORT`.
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { go, guidText } from "./address";
+import type { Layout } from "./fabric";
+import { layout } from "./store";
+
+const FOUND_MAX = 12;
+
+export interface Found {
+  node: number;
+  port: number;
+  why: string;
+}
+
+/** What a text may mean, the best first. */
+export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
+  const trimmed = text.trim().toLowerCase();
+  if (trimmed === "") return [];
+  const [, wanted, portText] = /^(.*?)(?:(?:[: ]port)?[: ](\d{1,3}))?$/.exec(trimmed) ?? [];
+  const found: Found[] = [];
+  const add = (node: number, port: number, why: string) => {
+    const ports = nodes.first[node + 1] - nodes.first[node];
+    if (found.length < most && port <= ports && !found.some((one) => one.node === node && one.port === port)) found.push({ node, port, why });
+  };
+  if (/^0x[0-9a-f]{8,16}$/.test(trimmed)) {
+    const node = nodes.find(BigInt(trimmed));
+    if (node !== undefined) add(node, 0, "GUID");
+  }
+  const lid = /^(?:lid[: ]?)?(0x[0-9a-f]{1,6}|\d{1,7})$/.exec(trimmed)?.[1];
+  if (lid !== undefined && Number(lid) > 0) {
+    const node = nodes.lids.indexOf(Number(lid));
+    if (node >= 0) add(node, 0, `LID ${Number(lid)}`);
+  }
+  const names = (word: string, port: number) => {
+    const ranked: number[][] = [[], [], []];
+    for (let node = 0; node < nodes.nodes; node++) {
+      const name = nodes.names[node].toLowerCase();
+      const rank = name === word ? 0 : name.startsWith(word) ? 1 : name.includes(word) ? 2 : 3;
+      if (rank < 3 && ranked[rank].length < most) ranked[rank].push(node);
+    }
+    ranked.flat().forEach((node) => add(node, port, guidText(nodes.guids[node])));
+  };
+  names(trimmed, 0);
+  if (portText !== undefined && wanted !== "") names(wanted.trim(), Number(portText));
+  return found;
+}
+
+/** The search of the whole page: leads to what is chosen. */
+export function SearchBox() {
+  const choose = (guid: bigint, port: number) => go({ kind: "focus", guid, port });
+  return <Picker id="found" label="Search for a node or port by name, GUID or LID" hint="Name, GUID, LID, name:port  ( / )" slash={true} choose={choose} />;
+}
+
+interface PickerProps {
+  /** Of the list of what is found. */
+  id: string;
+  label: string;
+  hint: string;
+  /** Whether the key / leads here. */
+  slash: boolean;
+  choose(guid: bigint, port: number): void;
+}
+
+/** A field in which a node or port is named, with what that may mean below. */
+export function Picker(props: PickerProps) {
+  const text = useSignal("");
+  const open = useSignal(false);
+  const at = useSignal(0);
+  const field = useRef<HTMLInputElement>(null);
+  const found = useComputed(() => (layout.value === undefined ? [] : search(layout.value, text.value)));
+  useEffect(() => {
+    const slash = (event: KeyboardEvent) => {
+      const inField = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+      if (props.slash && event.key === "/" && !inField) {
+        event.preventDefault();
+        field.current?.focus();
+      }
+    };
+    addEventListener("keydown", slash);
+    return () => removeEventListener("keydown", slash);
+  }, []);
+  const choose = (one: Found | undefined) => {
+    const nodes = layout.value;
+    if (one === undefined || nodes === undefined) return;
+    props.choose(nodes.guids[one.node], one.port);
+    text.value = "";
+    open.value = false;
+    field.current?.blur();
+  };
+  const key = (event: KeyboardEvent) => {
+    const last = found.value.length - 1;
+    if (event.key === "ArrowDown") at.value = Math.min(last, at.value + 1);
+    else if (event.key === "ArrowUp") at.value = Math.max(0, at.value - 1);
+    else if (event.key === "Enter") choose(found.value[Math.max(0, Math.min(last, at.value))]);
+    else if (event.key === "Escape") field.current?.blur();
+    else return;
+    event.preventDefault();
+  };
+  const isOpen = open.value && text.value.trim() !== "";
+  return (
+    <div class="search">
+      <input
+        ref={field}
+        type="text"
+        inputMode="search"
+        autoComplete="off"
+        spellcheck={false}
+        list={undefined}
+        placeholder={props.hint}
+        aria-label={props.label}
+        role="combobox"
+        aria-expanded={isOpen && found.value.length > 0}
+        aria-controls={props.id}
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen && found.value.length > 0 ? `${props.id}${at.value}` : undefined}
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          at.value = 0;
+          open.value = true;
+        }}
+        onFocus={() => (open.value = true)}
+        onBlur={() => (open.value = false)}
+        onKeyDown={key}
+      />
+      {isOpen && found.value.length === 0 && <p class="found none" role="status">nothing is called that</p>}
+      {isOpen && found.value.length > 0 && (
+        <ul id={props.id} class="found" role="listbox" aria-label="Found">
+          {found.value.map((one, row) => (
+            <li
+              key={row}
+              id={`${props.id}${row}`}
+              role="option"
+              aria-selected={row === at.value}
+              class={row === at.value ? "on" : ""}
+              onPointerDown={(event) => {
+                event.preventDefault();
+                choose(one);
+              }}
+            >
+              <bdi>{layout.value?.names[one.node]}</bdi>{one.port > 0 && ` port ${one.port}`} <span class="quiet">{one.why}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,212 @@
+// What is known of the fabric, and the loop that keeps it up to date.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { GetHealthResponse } from "../gen/weft/v1/health_pb";
+import type { GetPageResponse } from "../gen/weft/v1/web_pb";
+import { healthCalls, PATIENCE, watchCalls, web, whyOf } from "./api";
+import { type Told, told } from "./events";
+import { Columns, Kind, Layout, State } from "./fabric";
+import { rampOf, Shade, shadeOf } from "./kinds";
+import type { Paint } from "./address";
+
+/** Time from one question to the next, milliseconds. */
+const PACE = 500;
+/** Longest time between two questions while no daemon answers. */
+const PACE_LOST = 3_000;
+/** Time after which the page of health is read again though nothing is known to have changed. */
+const HEALTH_MAX_AGE = 5_000;
+/** Events that are shown. */
+const EVENTS_MAX = 2_000;
+
+export const layout = signal<Layout | undefined>(undefined);
+export const columns = signal<Columns | undefined>(undefined);
+/** Goes up when columns change: they are changed in place. */
+export const beat = signal(0);
+export const health = signal<GetHealthResponse | undefined>(undefined);
+/** Whose fabric it is. */
+export const source = signal<GetPageResponse | undefined>(undefined);
+export const events = signal<Told[]>([]);
+/** Whether events are missing from the list. */
+export const gap = signal(false);
+/** Since when no daemon answers, and why; none while one does. */
+export const lost = signal<{ since: Date; why: string } | undefined>(undefined);
+/** Load of each link end in the last readings of the counters: number of the reading, and its column. */
+export const readings = signal<{ time: number; load: Uint8Array; wait: Uint8Array }[]>([]);
+const READINGS_MAX = 60;
+
+/** The kind of each port. */
+export const shades = computed(() => {
+  beat.value;
+  const [nodes, now] = [layout.value, columns.value];
+  if (nodes === undefined || now === undefined) {
+    return new Uint8Array(0);
+  }
+  const [state, marks] = [now.get(Kind.State), now.get(Kind.Marks)];
+  const out = new Uint8Array(nodes.ports);
+  for (let port = 0; port < out.length; port++) {
+    out[port] = shadeOf(state[port], marks[port]);
+  }
+  return out;
+});
+
+/** The kind of each port as it is painted: where a share is asked for, trouble alone keeps its own colour. */
+export function painted(paint: Paint): Uint8Array {
+  const own = shades.value;
+  const now = columns.value;
+  if (paint === "state" || now === undefined) {
+    return own;
+  }
+  const share = now.get(paint === "load" ? Kind.Load : Kind.Wait);
+  const out = new Uint8Array(own.length);
+  for (let port = 0; port < out.length; port++) {
+    out[port] = own[port] === Shade.Active ? rampOf(share[port]) : own[port];
+  }
+  return out;
+}
+
+/** Hosts, switches and links that are there. */
+export const sums = computed(() => {
+  const nodes = layout.value;
+  let [hosts, switches, ends] = [0, 0, 0];
+  if (nodes !== undefined) {
+    for (let node = 0; node < nodes.nodes; node++) {
+      const first = nodes.first[node];
+      if (first === nodes.first[node + 1] || shades.value[first] !== Shade.Gone) nodes.isSwitch(node) ? switches++ : hosts++;
+    }
+    const state = columns.value?.get(Kind.State);
+    state?.forEach((one) => {
+      ends += one === State.Active || one === State.Rising ? 1 : 0;
+    });
+  }
+  return { hosts, switches, links: ends / 2 };
+});
+
+/** Number of ports of each kind; an end of a link is one. */
+export const counts = computed(() => {
+  const out = new Map<number, number>();
+  for (const shade of shades.value) {
+    out.set(shade, (out.get(shade) ?? 0) + 1);
+  }
+  return out;
+});
+
+let version = "";
+let token = "";
+let image = 0n;
+let healthAsked = 0;
+
+/** Follows the fabric for as long as the page is looked at. */
+export async function follow(): Promise<void> {
+  let pace = PACE;
+  for (;;) {
+    await looked();
+    try {
+      await ask();
+      pace = PACE;
+      lost.value = undefined;
+    } catch (error) {
+      lost.value = { since: lost.value?.since ?? new Date(), why: whyOf(error) };
+      pace = Math.min(pace * 1.5, PACE_LOST);
+    }
+    await new Promise((done) => setTimeout(done, pace));
+  }
+}
+
+/** Ends when somebody looks at the page. */
+function looked(): Promise<void> {
+  if (!document.hidden) {
+    return Promise.resolve();
+  }
+  return new Promise((done) => {
+    document.addEventListener("visibilitychange", () => done(), { once: true });
+  });
+}
+
+async function ask(): Promise<void> {
+  const options = { timeoutMs: PATIENCE };
+  const first = layout.value === undefined;
+  const has = layout.value?.token;
+  let answer = has === undefined ? undefined : await web.getColumns({ layout: has, version }, options);
+  if (answer === undefined || answer.layout !== has) {
+    const [message, page] = await Promise.all([web.getLayout({}, options), web.getPage({}, options)]);
+    const next = new Layout(message);
+    answer = await web.getColumns({ layout: next.token, version: "" }, options);
+    if (answer.layout !== next.token) {
+      // It has changed again meanwhile: the next question asks for it.
+      return;
+    }
+    const fresh = new Columns(next.ports);
+    answer.columns.forEach((column) => fresh.take(column));
+    batch(() => {
+      [source.value, readings.value, columns.value, layout.value] = [page, [], fresh, next];
+      beat.value++;
+    });
+  } else if (columns.value !== undefined && answer.columns.length > 0) {
+    const start = performance.now();
+    const old = columns.value;
+    answer.columns.forEach((column) => old.take(column));
+    beat.value++;
+    performance.measure("weft-refresh", { start });
+  }
+  const now = columns.value;
+  version = answer.version;
+  if (now !== undefined && answer.image !== image) {
+    image = answer.image;
+    const reading = { time: Date.now() / 1000, load: now.get(Kind.Load).slice(), wait: now.get(Kind.Wait).slice() };
+    readings.value = [...readings.value, reading].slice(-READINGS_MAX);
+  }
+  await readEvents(first ? "" : token, answer.resumeToken);
+  const age = performance.now() - healthAsked;
+  if (first || age > HEALTH_MAX_AGE || (answer.columns.length > 0 && age > PACE)) {
+    healthAsked = performance.now();
+    health.value = await healthCalls.getHealth({}, options).catch((error: unknown) => {
+      // Before the first page there is none.
+      if (ConnectError.from(error).code === Code.Unavailable) return undefined;
+      throw error;
+    });
+  }
+}
+
+/** Reads the events from one place up to another: a short stream, so that no connection is held for long. */
+async function readEvents(from: string, to: string): Promise<void> {
+  token = to;
+  if (from === "" || from === to) {
+    return;
+  }
+  const patience = AbortSignal.timeout(PATIENCE);
+  const fresh: Told[] = [];
+  try {
+    for await (const message of watchCalls.watch({ resumeToken: from }, { signal: patience })) {
+      if (message.content.case === "marker") {
+        gap.value ||= message.content.value.gap;
+        if (message.content.value.gap) break;
+      } else {
+        const line = told(message);
+        if (line !== undefined) fresh.push(line);
+      }
+      if (sequence(message.resumeToken) >= sequence(to)) {
+        token = message.resumeToken;
+        break;
+      }
+    }
+  } finally {
+    if (fresh.length > 0) {
+      events.value = [...fresh.reverse(), ...events.value].slice(0, EVENTS_MAX);
+      healthAsked = Math.min(healthAsked, performance.now() - HEALTH_MAX_AGE + PACE);
+    }
+  }
+}
+
+function sequence(token: string): number {
+  return Number(token.split("-")[1] ?? 0);
+}
+
+/** The theme that was chosen; none follows the system. */
+export const theme = signal(localStorage.getItem("theme") ?? "");
+/** Goes up when the system's theme changes. */
+export const scheme = signal(0);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => scheme.value++);
+effect(() => {
+  document.documentElement.dataset["theme"] = theme.value;
+  localStorage.setItem("theme", theme.value);
+});

@@ -1,0 +1,74 @@
+// A running daemon with an emulated fabric, for tests.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PROGRAMS = process.env["WEFT_PROGRAMS"] ?? "../../../target/debug";
+const CONFIG = "../../../config/opafm.xml";
+/** Longest time until a daemon has brought its fabric up, milliseconds: 27,648 hosts on a busy machine. */
+const PATIENCE = 300_000;
+
+export class Daemon {
+  readonly dir = mkdtempSync(join(tmpdir(), "weft-page-"));
+  page = "";
+  private process: ChildProcess | undefined;
+
+  constructor(private fabric: string, private readonly more: string[] = []) {
+    // Counters are read every second.
+    const config = readFileSync(CONFIG, "utf8").replace("<SweepInterval>10</SweepInterval>", "<SweepInterval>1</SweepInterval>");
+    writeFileSync(join(this.dir, "opafm.xml"), config);
+  }
+
+  /** Starts it, again at the address that it had before. */
+  async start(): Promise<void> {
+    const addresses = join(this.dir, "addresses");
+    rmSync(addresses, { force: true });
+    const log = openSync(this.log, "w");
+    const web = this.page === "" ? "127.0.0.1:0" : new URL(this.page).host;
+    const own = ["--emulate", this.fabric, "--config", join(this.dir, "opafm.xml"), "--listen", `unix:${join(this.dir, "api.sock")}`];
+    const other = ["--metrics", "127.0.0.1:0", "--control", `unix:${this.control}`, "--web", web, "--address-file", addresses];
+    this.process = spawn(join(PROGRAMS, "weftd"), [...own, ...other, ...this.more], { stdio: ["ignore", "ignore", log] });
+    closeSync(log);
+    await until(() => {
+      if (this.process?.exitCode !== null) throw new Error(`weftd has ended: ${readFileSync(this.log, "utf8")}`);
+      return existsSync(addresses) && readFileSync(this.log, "utf8").includes("fabric up");
+    });
+    this.page = /^page (.*)$/m.exec(readFileSync(addresses, "utf8"))?.[1] ?? "";
+  }
+
+  /** Causes a fault, as `weft-emulator ctl` does. */
+  cause(...what: string[]): void {
+    execFileSync(join(PROGRAMS, "weft-emulator"), ["ctl", "--connect", `unix:${this.control}`, ...what]);
+  }
+
+  /** Ends it at once. */
+  async kill(): Promise<void> {
+    const ending = this.process;
+    if (ending === undefined || ending.exitCode !== null) return;
+    const ended = new Promise((done) => ending.once("exit", done));
+    ending.kill("SIGKILL");
+    await ended;
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  private get control(): string {
+    return join(this.dir, "emulator.sock");
+  }
+
+  private get log(): string {
+    return join(this.dir, "log");
+  }
+}
+
+async function until(look: () => boolean): Promise<void> {
+  const start = Date.now();
+  while (!look()) {
+    if (Date.now() - start > PATIENCE) throw new Error("it takes too long");
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}

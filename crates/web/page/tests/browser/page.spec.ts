@@ -1,0 +1,219 @@
+// The page against a running daemon.
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page, test } from "@playwright/test";
+import { Daemon } from "./daemon";
+
+const daemon = new Daemon("fattree:1152");
+/** What the browser complained of. */
+let complaints: string[] = [];
+
+test.beforeAll(async () => {
+  await daemon.start();
+});
+test.afterAll(async () => {
+  await daemon.remove();
+});
+test.beforeEach(({ page }) => {
+  complaints = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+});
+test.afterEach(({}, info) => {
+  // A daemon that is gone is something that a browser complains of.
+  if (!info.title.includes("lost")) {
+    const own = complaints.filter((text) => !/GPU stall|GL Driver Message/.test(text));
+    expect(own, "nothing is refused by the content policy, and nothing fails").toEqual([]);
+  }
+});
+
+/** Opens a view and waits until it shows the fabric. */
+async function open(page: Page, hash = ""): Promise<void> {
+  await page.goto(daemon.page + hash);
+  await expect(page.locator(".figures")).toBeVisible();
+  await expect(page.locator(".notice")).toHaveCount(0);
+}
+
+async function counted(page: Page, name: string): Promise<string> {
+  return (await page.locator(".legend li", { hasText: name }).locator("b").first().textContent()) ?? "";
+}
+
+test("the overview shows every node of a fabric that is well", async ({ page }) => {
+  await open(page);
+  await expect(page.locator(".side")).toContainText("1,152 hosts");
+  await expect(page.getByText("Nothing is found wrong.")).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("All is well");
+  const drawn = await page.evaluate(() => {
+    const canvas = document.querySelector<HTMLCanvasElement>(".canvas canvas");
+    return canvas === null ? 0 : canvas.width * canvas.height;
+  });
+  expect(drawn).toBeGreaterThan(100_000);
+  await expect(page.locator(".canvas")).toHaveAttribute("aria-label", /Picture of \d+ nodes/);
+});
+
+test("a cut cable is seen within a second, named, and gone when it is mended", async ({ page }) => {
+  await open(page);
+  await page.evaluate(() => {
+    const seen = new MutationObserver(() => {
+      if (document.querySelector(".legend")?.textContent?.includes("lost")) {
+        performance.mark("lost-seen");
+        seen.disconnect();
+      }
+    });
+    seen.observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  daemon.cause("link-down", "edge1:30");
+  const cut = await page.evaluate(() => performance.timeOrigin + performance.now());
+  await expect(page.locator(".legend")).toContainText("lost");
+  const seen = await page.evaluate(() => performance.timeOrigin + performance.getEntriesByName("lost-seen")[0].startTime);
+  expect(seen - cut, "milliseconds until it is seen").toBeLessThan(1_000);
+  expect(await counted(page, "lost")).toBe("2");
+  const finding = page.locator(".findings li").first();
+  await expect(finding).toContainText("missing link");
+  await expect(finding).toContainText("edge1 port 30");
+  await page.getByRole("link", { name: "Events" }).click();
+  await expect(page.locator(".events")).toContainText("link vanished: edge1 port 30");
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("The same as a table").click();
+  await expect(page.locator(".table")).toContainText("edge1 port 30");
+  daemon.cause("link-up", "edge1:30");
+  await expect(page.locator(".legend")).not.toContainText("lost");
+  await expect(page.getByText("Nothing is found wrong.")).toBeVisible();
+});
+
+test("a node is found by its name, and its view has its neighbours, ports and counters", async ({ page }) => {
+  await open(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("edge7:3");
+  await expect(page.getByRole("listbox")).toContainText("edge7 port 3");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/#\/node\/0x[0-9a-f]{16}\/port\/3$/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("edge7 port 3");
+  await expect(page.locator(".facts")).toContainText("switch of tier 1");
+  await expect(page.getByRole("region", { name: "Counters" })).toContainText("xmit data");
+  await expect(page.getByRole("region", { name: "Ports" }).locator("tbody tr")).toHaveCount(48);
+  await expect(page.locator(".neighbours a").first()).toBeVisible();
+  await page.locator(".neighbours a").first().click();
+  await expect(page.getByRole("heading", { level: 1 })).not.toHaveText(/edge7/);
+  await page.keyboard.press("Escape");
+  await expect(page).toHaveURL(/#\/$/);
+});
+
+test("a node is found in the picture by pointing at it", async ({ page }) => {
+  await open(page);
+  const box = await page.locator(".canvas").boundingBox();
+  if (box === null) throw new Error("no picture");
+  const tip = page.locator(".tip");
+  for (let step = 1; step < 40 && !(await tip.isVisible()); step++) {
+    await page.mouse.move(box.x + (box.width * step) / 40, box.y + box.height / 2 + step);
+  }
+  await expect(tip).toBeVisible();
+  const name = (await tip.locator("b").textContent()) ?? "none";
+  await page.mouse.down();
+  await page.mouse.up();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(name);
+});
+
+test("the picture is zoomed and moved with the keyboard and the wheel", async ({ page }) => {
+  await open(page);
+  const canvas = page.locator(".canvas");
+  const picture = () => page.locator(".canvas canvas").last().screenshot();
+  await canvas.focus();
+  const all = await picture();
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  await expect.poll(async () => (await picture()).equals(all)).toBe(false);
+  await page.keyboard.press("0");
+  await expect.poll(async () => (await picture()).equals(all)).toBe(true);
+  const box = await canvas.boundingBox();
+  if (box === null) throw new Error("no picture");
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.wheel(0, -600);
+  await expect.poll(async () => (await picture()).equals(all)).toBe(false);
+});
+
+test("the matrix names the pair whose link is missing", async ({ page }) => {
+  await open(page);
+  await page.getByRole("link", { name: "Matrix" }).click();
+  await expect(page.getByText("Every pair has its links")).toBeVisible();
+  daemon.cause("link-down", "edge2:33");
+  await expect(page.getByRole("region", { name: "Pairs with trouble" })).toContainText("edge2");
+  daemon.cause("link-up", "edge2:33");
+  await expect(page.getByText("Every pair has its links")).toBeVisible();
+});
+
+test("a route is shown hop by hop between two hosts that are named", async ({ page }) => {
+  await open(page);
+  await page.getByRole("link", { name: "Route" }).click();
+  for (const [label, name] of [["From", "node1 hfi1_0"], ["To", "node600 hfi1_0"]]) {
+    await page.getByRole("combobox", { name: `${label}: name, GUID or LID` }).fill(name);
+    await page.getByRole("option").first().click();
+  }
+  await expect(page).toHaveURL(/#\/route\/0x[0-9a-f]{16}\/0x[0-9a-f]{16}$/);
+  const stops = page.locator(".paths li").first().locator(".stop");
+  await expect(stops).toHaveCount(5);
+  await expect(stops.first()).toHaveText("node1 hfi1_0");
+  await expect(stops.nth(1)).toHaveText("edge1");
+  await expect(stops.last()).toHaveText("node600 hfi1_0");
+  await page.getByRole("link", { name: "the way back" }).click();
+  await expect(page.locator(".paths .stop").first()).toHaveText("node600 hfi1_0");
+});
+
+test("a slow link is told apart from a lost one", async ({ page }) => {
+  await open(page);
+  daemon.cause("link-lanes", "edge3:31", "2");
+  await expect(page.locator(".legend")).toContainText("slow");
+  await expect(page.locator(".findings")).toContainText("degraded");
+  daemon.cause("link-lanes", "edge3:31", "4");
+  daemon.cause("link-down", "edge3:31");
+  daemon.cause("link-up", "edge3:31");
+  await expect(page.locator(".legend")).not.toContainText("slow");
+});
+
+test("a daemon that is lost is told, and followed again when it is back", async ({ page }) => {
+  await open(page);
+  await daemon.kill();
+  await expect(page.locator(".lost")).toContainText("weftd does not answer");
+  await expect(page.locator(".canvas")).toBeVisible();
+  await daemon.start();
+  await expect(page.locator(".lost")).toHaveCount(0);
+  daemon.cause("link-down", "edge1:31");
+  await expect(page.locator(".legend")).toContainText("lost");
+  daemon.cause("link-up", "edge1:31");
+  await expect(page.locator(".legend")).not.toContainText("lost");
+});
+
+for (const scheme of ["dark", "light"] as const) {
+  test(`nothing stands in the way of who does not see it well: ${scheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    daemon.cause("link-down", "edge1:32");
+    for (const hash of ["", "#/by/load", "#/route/0x0011750101000001/0x0011750101000002", "#/matrix", "#/events"]) {
+      await page.goto(daemon.page + hash);
+      await expect(page.locator("main h1").first()).toBeVisible();
+      await expect(page.locator(".source")).toBeVisible();
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map((one) => `${hash} ${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 300)}`)).toEqual([]);
+    }
+    await page.goto(`${daemon.page}#/`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("edge1:32");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("region", { name: "Counters" })).toBeVisible();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((one) => `focus ${one.id}: ${one.nodes.map((node) => node.html).join(" ").slice(0, 300)}`)).toEqual([]);
+    daemon.cause("link-up", "edge1:32");
+  });
+}
+
+for (const [width, height] of [[360, 740], [1024, 768], [3840, 2160]]) {
+  test(`nothing is wider than a screen of ${width} pixels`, async ({ page }) => {
+    await page.setViewportSize({ width, height });
+    for (const hash of ["", "#/matrix", "#/events"]) {
+      await page.goto(daemon.page + hash);
+      await expect(page.locator("main h1").first()).toBeVisible();
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide, hash).toBeLessThanOrEqual(width);
+    }
+  });
+}

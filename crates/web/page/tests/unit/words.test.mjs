@@ -1,0 +1,66 @@
+// Addresses of views, and what a search finds.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load } from "./load.mjs";
+
+globalThis.location = { hash: "", origin: "http://localhost" };
+globalThis.addEventListener = () => {};
+globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
+globalThis.localStorage = { getItem: () => null, setItem() {} };
+globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
+const { addressOf, viewOf } = await load("src/address.ts");
+const { csv } = await load("src/save.ts");
+const { search } = await load("src/search.tsx");
+
+test("every view has an address that leads to it", () => {
+  const views = [
+    { kind: "overview", paint: "state" },
+    { kind: "overview", paint: "load" },
+    { kind: "overview", paint: "wait" },
+    { kind: "matrix" },
+    { kind: "route", from: 0n, to: 0n },
+    { kind: "route", from: 0x00117501020b0001n, to: 0n },
+    { kind: "route", from: 0x00117501020b0001n, to: 7n },
+    { kind: "events" },
+    { kind: "focus", guid: 0x00117501020b0001n, port: 0 },
+    { kind: "focus", guid: 0xffffffffffffffffn, port: 48 },
+  ];
+  for (const view of views) assert.deepEqual(viewOf(addressOf(view)), view);
+});
+
+test("an address that is none leads to the overview", () => {
+  for (const hash of ["", "#", "#/", "#/node", "#/node/x", "#/node/0x12345678901234567", "#/by/none", "#/<script>", "#//", "#/%00"]) {
+    assert.equal(viewOf(hash).kind, "overview", hash);
+  }
+  assert.deepEqual(viewOf("#/node/0x1/port/9999"), { kind: "focus", guid: 1n, port: 0 });
+  assert.deepEqual(viewOf("#/node/0x1/port/-1"), { kind: "focus", guid: 1n, port: 0 });
+});
+
+test("a table is a file that spreadsheets read and do not run", () => {
+  const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1", 3], ["@x\n", 4]];
+  assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1,3\r\n"\'@x\n",4\r\n');
+});
+
+test("nodes are found by name, GUID and LID, and ports by name and number", () => {
+  const names = ["edge1", "edge10", "core1", "<b>x</b>", "rack 7:3", ""];
+  const nodes = {
+    nodes: names.length,
+    names,
+    lids: Uint32Array.from([1, 2, 3, 40_000, 5, 0]),
+    guids: BigUint64Array.from([0x0011750100000001n, 2n, 3n, 4n, 5n, 6n]),
+    first: Uint32Array.from([0, 48, 96, 144, 145, 146, 146]),
+    find: (guid) => [...nodes.guids].indexOf(guid),
+  };
+  const found = (text) => search(nodes, text).map((one) => (one.port ? `${names[one.node]}:${one.port}` : names[one.node]));
+  assert.deepEqual(found("edge1"), ["edge1", "edge10"]);
+  assert.deepEqual(found("EDGE10 "), ["edge10"]);
+  assert.deepEqual(found("0x0011750100000001"), ["edge1"]);
+  assert.deepEqual(found("40000"), ["<b>x</b>"]);
+  assert.deepEqual(found("lid 3"), ["core1"]);
+  assert.deepEqual(found("core1:7"), ["core1:7"]);
+  assert.deepEqual(found("core1 port 7"), ["core1:7"]);
+  assert.deepEqual(found("core1:99"), []);
+  assert.deepEqual(found("rack 7:3"), ["rack 7:3"]);
+  assert.deepEqual(found("<b>"), ["<b>x</b>"]);
+  assert.deepEqual(found("   "), []);
+});

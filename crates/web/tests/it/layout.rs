@@ -1,0 +1,159 @@
+//! Nodes and cables in order.
+
+use weft_fabric::Topology;
+use weft_web::{Layout, NO_PEER};
+
+use crate::{fabric, guid};
+
+struct Read {
+    guids: Vec<u64>,
+    tiers: Vec<u8>,
+    pods: Vec<u16>,
+    first: Vec<usize>,
+    peers: Vec<u32>,
+}
+
+fn read(layout: &Layout) -> Read {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+    let mut first = vec![0];
+    for ports in layout.ports() {
+        first.push(first[first.len() - 1] + usize::from(ports));
+    }
+    let pods = layout.pods();
+    let pods = pods
+        .chunks(2)
+        .map(|two| u16::from_le_bytes([two[0], two[1]]));
+    let peers = layout.peers();
+    let peers = peers
+        .chunks(4)
+        .map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+    Read {
+        guids: layout.guids().chunks(8).map(word).collect(),
+        tiers: layout.tiers(),
+        pods: pods.collect(),
+        first,
+        peers: peers.collect(),
+    }
+}
+
+#[test]
+fn every_node_and_cable_of_a_fabric_is_in_the_layout_once() {
+    for spec in [
+        "one-switch:3",
+        "back-to-back",
+        "fattree:1152",
+        "pgft:3;4,4,4;1,4,4;1,1,1",
+        "torus:3x3",
+        "swd06",
+    ] {
+        let topology = fabric(spec);
+        let layout = Layout::of(&topology, &Layout::default());
+        let read = read(&layout);
+        assert_eq!(read.guids.len(), topology.len(), "{spec}");
+        let mut sorted = read.guids.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), topology.len(), "{spec}");
+        assert_eq!(layout.names().len(), topology.len());
+        assert_eq!(read.first[topology.len()], read.peers.len());
+        let ends = read.peers.iter().filter(|peer| **peer != NO_PEER).count();
+        assert_eq!(ends, 2 * topology.links().count(), "{spec}");
+        for (port, peer) in read.peers.iter().enumerate() {
+            let back = read.peers.get(*peer as usize).copied();
+            assert!(*peer == NO_PEER || back == Some(port as u32), "{spec}");
+        }
+        let at = |end: weft_fabric::PortRef| {
+            let guid = guid(&topology, end).0;
+            let node = read.guids.iter().position(|one| *one == guid).unwrap();
+            read.first[node] + usize::from(end.port.0) - 1
+        };
+        for (a, b) in topology.links().take(50) {
+            assert_eq!(read.peers[at(a)] as usize, at(b), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn switches_come_from_the_highest_tier_down_and_hosts_in_the_order_of_their_switches() {
+    let topology = fabric("fattree:1152");
+    let read = read(&Layout::of(&topology, &Layout::default()));
+    let hosts = read.tiers.iter().position(|tier| *tier == 0).unwrap();
+    assert!(read.tiers[hosts..].iter().all(|tier| *tier == 0));
+    assert!(read.tiers[..hosts].is_sorted_by(|a, b| a >= b));
+    let peers = (hosts..read.guids.len()).map(|host| read.peers[read.first[host]]);
+    assert!(peers.is_sorted(), "a host stands where its cable leads");
+}
+
+#[test]
+fn pods_are_what_hangs_together_without_the_highest_tier() {
+    let topology = fabric("fattree:1152");
+    let two = read(&Layout::of(&topology, &Layout::default()));
+    assert!(two.pods.iter().all(|pod| *pod == 0), "two tiers have none");
+    let topology = fabric("pgft:3;4,4,4;1,4,4;1,1,1");
+    let three = read(&Layout::of(&topology, &Layout::default()));
+    let highest = *three.tiers.iter().max().unwrap();
+    assert_eq!(highest, 3);
+    for (tier, pod) in three.tiers.iter().zip(&three.pods) {
+        assert_eq!(*tier == highest, *pod == 0, "tier {tier}");
+    }
+    for (node, pod) in three.pods.iter().enumerate() {
+        for port in three.first[node]..three.first[node + 1] {
+            let Some(other) = three.peers.get(port).filter(|peer| **peer != NO_PEER) else {
+                continue;
+            };
+            let other = three
+                .first
+                .partition_point(|first| first <= &(*other as usize))
+                - 1;
+            let (a, b) = (*pod, three.pods[other]);
+            assert!(
+                a == b || a == 0 || b == 0,
+                "no cable leads from pod {a} to {b}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_empty_fabric_has_an_empty_layout() {
+    let layout = Layout::of(&Topology::default(), &Layout::default());
+    assert!(layout.guids().is_empty() && layout.peers().is_empty());
+}
+
+#[test]
+fn a_lost_cable_keeps_its_place_until_another_is_in_its_port() {
+    let mut topology = fabric("fattree:1152");
+    let before = Layout::of(&topology, &Layout::default());
+    let links: Vec<_> = topology.links().collect();
+    let between = links.iter().rfind(|(a, b)| {
+        topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some()
+    });
+    let (a, b) = *between.unwrap();
+    assert!(topology.disconnect(a));
+    let after = Layout::of(&topology, &before);
+    assert_eq!(after.peers(), before.peers());
+    assert_ne!(
+        Layout::of(&topology, &Layout::default()).peers(),
+        before.peers()
+    );
+    // The cable of another port is in one of its ends: it leads nowhere else now.
+    let (c, _) = *links
+        .iter()
+        .find(|(c, _)| c.node != a.node && c.node != b.node)
+        .unwrap();
+    topology.disconnect(c);
+    topology.plug_cable(a, c);
+    let after = Layout::of(&topology, &before);
+    assert_ne!(after.peers(), before.peers());
+    let peers = after.peers();
+    let lost = peers
+        .chunks(4)
+        .filter(|four| **four == NO_PEER.to_le_bytes())
+        .count();
+    let was = before.peers();
+    let was = was
+        .chunks(4)
+        .filter(|four| **four == NO_PEER.to_le_bytes())
+        .count();
+    assert_eq!(lost, was + 2, "the far ends of the two cables");
+}

@@ -1,0 +1,117 @@
+//! WebService.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedMutexGuard;
+use tonic::{Request, Response, Status};
+use weft_api::time::timestamp;
+use weft_api::v1;
+use weft_api::v1::web_service_server::WebService;
+use weft_web::{Board, Change, Kind, Known};
+
+use super::watch::{place_of, token};
+use super::{Services, stopping};
+use crate::event_hub::unix_time_ns;
+
+#[tonic::async_trait]
+impl WebService for Services {
+    async fn get_page(
+        &self,
+        _: Request<v1::GetPageRequest>,
+    ) -> Result<Response<v1::GetPageResponse>, Status> {
+        Ok(Response::new(v1::GetPageResponse {
+            url: self.page.url.to_string(),
+            instance: self.hub.config().instance.clone(),
+            connected_to: self.connected_to.to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }))
+    }
+
+    async fn get_layout(
+        &self,
+        _: Request<v1::GetLayoutRequest>,
+    ) -> Result<Response<v1::GetLayoutResponse>, Status> {
+        let (number, layout) = self.board().await?.layout();
+        Ok(Response::new(v1::GetLayoutResponse {
+            layout: token(self.hub.run, number),
+            guids: layout.guids(),
+            lids: layout.lids(),
+            tiers: layout.tiers(),
+            pods: layout.pods(),
+            ports: layout.ports(),
+            peers: layout.peers(),
+            names: layout.names(),
+        }))
+    }
+
+    async fn get_columns(
+        &self,
+        request: Request<v1::GetColumnsRequest>,
+    ) -> Result<Response<v1::GetColumnsResponse>, Status> {
+        let request = request.into_inner();
+        let run = self.hub.run;
+        // What another run of the daemon has said means nothing to this one.
+        let own = |token: &str| match place_of(token) {
+            Some((of, number)) if of == run => number,
+            _ => 0,
+        };
+        let (layout, version) = (own(&request.layout), own(&request.version));
+        let sequence = self.hub.journal().sequence();
+        let board = self.board().await?;
+        let shown = board.since(layout, version);
+        drop(board);
+        let image = self.port_metrics.latest();
+        Ok(Response::new(v1::GetColumnsResponse {
+            layout: token(run, shown.layout),
+            version: token(run, shown.version),
+            columns: shown.changes.into_iter().map(column).collect(),
+            generation: self.hub.snapshot().generation,
+            time: Some(timestamp(unix_time_ns())),
+            resume_token: token(run, sequence),
+            image: image.map_or(0, |image| image.number),
+        }))
+    }
+}
+
+impl Services {
+    /// The board as of now. Of several readers one has it made, and the others wait for that.
+    async fn board(&self) -> Result<OwnedMutexGuard<Board>, Status> {
+        let mut board = Arc::clone(&self.page.board).lock_owned().await;
+        let known = Known {
+            snapshot: self.hub.snapshot(),
+            image: self.port_metrics.latest(),
+            page: self.health.page(),
+        };
+        if board.is_of(&known) {
+            return Ok(board);
+        }
+        let making = tokio::task::spawn_blocking(move || {
+            board.take(known);
+            board
+        });
+        making.await.map_err(|_| stopping())
+    }
+}
+
+fn column((kind, change): (Kind, Change)) -> v1::Column {
+    let kind = match kind {
+        Kind::State => v1::ColumnKind::State,
+        Kind::Marks => v1::ColumnKind::Marks,
+        Kind::Load => v1::ColumnKind::Load,
+        Kind::Wait => v1::ColumnKind::Wait,
+    };
+    let kind = kind.into();
+    match change {
+        Change::Whole(values) => v1::Column {
+            kind,
+            values,
+            ..v1::Column::default()
+        },
+        Change::Some { places, values } => v1::Column {
+            kind,
+            places,
+            changed: values,
+            ..v1::Column::default()
+        },
+    }
+}
