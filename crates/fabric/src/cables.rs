@@ -68,6 +68,11 @@ impl CableMemories {
         self.by_port.iter().map(|(port, memory)| (*port, memory))
     }
 
+    /// Whether both know the same cables in the same ports, whatever modules measure.
+    pub fn same_cables(&self, other: &Self) -> bool {
+        self.by_port == other.by_port
+    }
+
     /// Modules that were read, in order of their ports.
     pub fn modules(&self) -> impl Iterator<Item = ((Guid, PortNum), &Module)> {
         self.modules.iter().map(|(port, module)| (*port, module))

@@ -129,6 +129,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let settings_of_history = query_settings.subscribe();
     let (images, swept) = mpsc::channel(port_metrics::IMAGES_MAX);
     let (cables, memories) = watch::channel(Arc::default());
+    let cables_of_history = memories.clone();
     let kept = image_place.map(|place| KeptImages::start(&mut parts, place, &stopping));
     let (clears, to_clear) = clears();
     let (mut feeds, to_queries, lines) = query_thread::feeds(
@@ -238,15 +239,14 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let following = operations::follow(control.operations().clone());
     parts.until_stop("operations", &stopping, following);
     if let Some(history) = history {
-        let totals = port_counters.subscribe();
-        let keeping = history::keep(
-            history,
-            hub.clone(),
-            totals,
-            settings_of_history,
+        let sources = history::Sources {
+            hub: hub.clone(),
+            totals: port_counters.subscribe(),
+            settings: settings_of_history,
             health,
-            stopping.clone(),
-        );
+            cables: cables_of_history,
+        };
+        let keeping = history::keep(history, sources, stopping.clone());
         parts.task("history", keeping);
     }
     parts.task("counters", async move {

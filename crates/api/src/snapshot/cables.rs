@@ -34,6 +34,31 @@ pub(super) fn parts(snapshot: Arc<Snapshot>) -> impl Iterator<Item = Part> {
     chunks.map(|cables| Part::Cables(v1::SnapshotCables { cables }))
 }
 
+/// What cables each node has, by its GUID and in order. What modules measure changes all the time and is left out.
+pub(super) fn of_nodes(snapshot: &Snapshot) -> Vec<(Guid, v1::SnapshotCables)> {
+    let mut nodes: Vec<(Guid, v1::SnapshotCables)> = Vec::new();
+    for ((guid, port), memory) in snapshot.cables.iter() {
+        let cable = v1::SnapshotCable {
+            port: Some(v1::PortId {
+                node_guid: guid.0,
+                port: port.0.into(),
+            }),
+            memory: memory.to_vec(),
+            ..v1::SnapshotCable::default()
+        };
+        match nodes.last_mut().filter(|(last, _)| *last == guid) {
+            Some((_, of_node)) => of_node.cables.push(cable),
+            None => nodes.push((
+                guid,
+                v1::SnapshotCables {
+                    cables: vec![cable],
+                },
+            )),
+        }
+    }
+    nodes
+}
+
 /// Takes a part.
 pub(super) fn read(
     part: v1::SnapshotCables,

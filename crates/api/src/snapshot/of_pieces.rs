@@ -123,6 +123,7 @@ fn read((key, value): &Piece<'_>) -> Result<Read, SnapshotError> {
         Kind::Quarantined => Part::Quarantined(v1::SnapshotQuarantined {
             records: value.to_vec(),
         }),
+        Kind::Cables => Part::Cables(v1::SnapshotCables::decode(*value)?),
         Kind::Order | Kind::Routing | Kind::Health => return Err(wrong()),
     };
     Ok(Read::Other(part))

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use prost::Message;
-use weft_fabric::{MulticastGroup, NodeId, PortRef, Snapshot, Topology};
+use weft_fabric::{Guid, MulticastGroup, NodeId, PortRef, Snapshot, Topology};
 use weft_wire::Layout;
 
 use super::{
-    SnapshotError, administration, groups_part, linear_row, link_message, node_part, sm_part,
-    tables,
+    SnapshotError, administration, cables, groups_part, linear_row, link_message, node_part,
+    sm_part, tables,
 };
 use crate::time::known_s;
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
@@ -54,6 +54,8 @@ pub(super) enum Kind {
     Routing,
     /// The page of what is wrong, which is no part of a snapshot.
     Health,
+    /// What cables are in the ports of a node, by its GUID.
+    Cables,
 }
 
 /// The key of a piece that pieces of a snapshot may have beside them: what people have decided about routes.
@@ -62,7 +64,7 @@ pub const ROUTING: [u8; 1] = [Kind::Routing as u8];
 pub const HEALTH: [u8; 1] = [Kind::Health as u8];
 
 impl Kind {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Header,
         Self::Order,
         Self::Node,
@@ -77,6 +79,7 @@ impl Kind {
         Self::VirtualFabric,
         Self::DeviceGroup,
         Self::Quarantined,
+        Self::Cables,
     ];
 
     pub(super) fn key(self, rest: &[u8]) -> Vec<u8> {
@@ -101,7 +104,7 @@ pub struct Piece<'a> {
 }
 
 /// Hands over the pieces of a snapshot that are not as in the one before, all where there is none. What both share is
-/// not looked at. Memories of cables and counters are no pieces.
+/// not looked at. Counters, and what the modules of cables measure, are no pieces.
 ///
 /// # Errors
 /// The first one of `sink`.
@@ -134,7 +137,14 @@ pub fn pieces<E>(
     if !same_groups {
         differ.list(&groups(before), &groups(Some(now)))?;
     }
-    differ.list(&administered(before), &administered(Some(now)))
+    differ.list(&administered(before), &administered(Some(now)))?;
+    let same_cables = before.is_some_and(|before| {
+        Arc::ptr_eq(&before.cables, &now.cables) && before.lacking.cables == now.lacking.cables
+    });
+    match same_cables {
+        true => Ok(()),
+        false => differ.list(&cables(before), &cables(Some(now))),
+    }
 }
 
 /// Pieces of nodes, of which those that both snapshots share need not be looked at.
@@ -335,6 +345,9 @@ fn header(snapshot: Option<&Snapshot>) -> Listed {
         let quarantined = snapshot.administration.quarantined.is_some();
         extras.extend(quarantined.then_some(SnapshotExtra::QuarantinedNodes));
     }
+    if !snapshot.lacking.cables {
+        extras.push(SnapshotExtra::Cables);
+    }
     let header = v1::SnapshotHeader {
         generation: snapshot.generation,
         time: known_s(snapshot.unix_time),
@@ -428,6 +441,19 @@ fn administered(snapshot: Option<&Snapshot>) -> Listed {
         pieces.push((Kind::Quarantined.nth(place), value));
     }
     pieces
+}
+
+/// What cables nodes have.
+fn cables(snapshot: Option<&Snapshot>) -> Listed {
+    let known = snapshot.filter(|snapshot| !snapshot.lacking.cables);
+    let nodes = known.map_or_else(Vec::new, cables::of_nodes);
+    let piece = |(guid, cables): (Guid, v1::SnapshotCables)| {
+        (
+            Kind::Cables.key(&guid.0.to_be_bytes()),
+            cables.encode_to_vec(),
+        )
+    };
+    nodes.into_iter().map(piece).collect()
 }
 
 /// The piece of [`HEALTH`].

@@ -25,6 +25,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 use weft_api::v1::watch_response::Content;
+use weft_fabric::cables::CableMemories;
 use weft_history::{Reader, Usage};
 use weft_manager::port_totals::PortTotals;
 
@@ -107,22 +108,35 @@ impl History {
     }
 }
 
+/// What is recorded.
+pub(crate) struct Sources {
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) totals: watch::Receiver<Arc<PortTotals>>,
+    pub(crate) settings: watch::Receiver<QuerySettings>,
+    pub(crate) health: Health,
+    pub(crate) cables: watch::Receiver<Arc<CableMemories>>,
+}
+
 /// Records until it is time to stop, and then what is still to be recorded.
 pub(crate) async fn keep(
     history: Arc<History>,
-    hub: Arc<EventHub>,
-    totals: watch::Receiver<Arc<PortTotals>>,
-    settings: watch::Receiver<QuerySettings>,
-    health: Health,
+    sources: Sources,
     stopping: Stopping,
 ) -> Result<(), DaemonError> {
+    let Sources {
+        hub,
+        totals,
+        settings,
+        health,
+        cables,
+    } = sources;
     let (work, queue) = mpsc::channel(WORK_MAX);
     let (of_thread, told) = (Arc::clone(&history), Arc::clone(&hub));
     let ended = supervisor::spawn("history", move || {
         recorder::run(&of_thread, &told, queue);
         Ok(())
     })?;
-    let lookout = Lookout::new(Arc::clone(&hub), settings, health);
+    let lookout = Lookout::new(Arc::clone(&hub), settings, health, cables);
     tokio::select! {
         () = follow(&history, &hub, totals, lookout, &work) => {}
         () = stopping.wait() => {}

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use weft_api::snapshot::{HEALTH, ROUTING, health_piece, pieces};
+use weft_fabric::cables::CableMemories;
 use weft_fabric::{MulticastGroup, Snapshot};
 use weft_health::{Color, Page};
 use weft_history::{HistoryError, Mark, Recorder, STATE_LASTS_MS, StateHead, StateRecord};
@@ -36,6 +37,8 @@ pub(super) struct Parts {
     routing: Option<Arc<RoutingState>>,
     /// The page of what is wrong; none before the first.
     health: Option<Arc<HealthPage>>,
+    /// What cables are where; what their modules measured is that of some moment.
+    cables: Arc<CableMemories>,
     /// Whether groups and virtual fabrics are those of another manager.
     led: bool,
 }
@@ -47,6 +50,7 @@ impl Parts {
             && Arc::ptr_eq(&self.settings, &other.settings)
             && self.routing.as_ref().map(Arc::as_ptr) == other.routing.as_ref().map(Arc::as_ptr)
             && self.health.as_ref().map(Arc::as_ptr) == other.health.as_ref().map(Arc::as_ptr)
+            && Arc::ptr_eq(&self.cables, &other.cables)
             && self.led == other.led
     }
 
@@ -65,10 +69,11 @@ impl Parts {
     fn snapshot(&self) -> Snapshot {
         if self.led {
             let mut snapshot = self.snapshot.as_ref().clone();
-            snapshot.lacking.administration = true;
+            (snapshot.lacking.administration, snapshot.lacking.cables) = (true, true);
             return snapshot;
         }
-        let (snapshot, groups) = (Arc::clone(&self.snapshot), Arc::clone(&self.groups));
+        let (mut snapshot, groups) = (Arc::clone(&self.snapshot), Arc::clone(&self.groups));
+        Arc::make_mut(&mut snapshot).cables = Arc::clone(&self.cables);
         let wanted = Wanted {
             device_groups: true,
             quarantined: true,
@@ -128,6 +133,9 @@ pub(super) struct Lookout {
     health: Health,
     /// The page that was looked at last, and the one that is kept.
     page: (Arc<Page>, Option<Arc<HealthPage>>),
+    cables: watch::Receiver<Arc<CableMemories>>,
+    /// The cables that are kept until others are there.
+    cables_kept: Arc<CableMemories>,
     last: Option<Parts>,
     marked: Instant,
 }
@@ -137,6 +145,7 @@ impl Lookout {
         hub: Arc<EventHub>,
         settings: watch::Receiver<QuerySettings>,
         health: Health,
+        cables: watch::Receiver<Arc<CableMemories>>,
     ) -> Self {
         let in_force = Arc::new(settings.borrow().sa.clone());
         Self {
@@ -145,6 +154,8 @@ impl Lookout {
             in_force,
             health,
             page: Default::default(),
+            cables,
+            cables_kept: Arc::default(),
             last: None,
             marked: Instant::now(),
         }
@@ -161,6 +172,7 @@ impl Lookout {
             settings: Arc::clone(&self.in_force),
             routing: self.hub.routing(),
             health: self.page(),
+            cables: self.cables(),
             led: self.hub.leader().is_some(),
         };
         let same = self.last.as_ref().is_some_and(|last| last.is(&parts));
@@ -178,6 +190,16 @@ impl Lookout {
             (self.last, self.marked) = (Some(parts), Instant::now());
         }
         taken
+    }
+
+    /// The last cables that are not those before.
+    fn cables(&mut self) -> Arc<CableMemories> {
+        let now = self.cables.borrow();
+        if !Arc::ptr_eq(&self.cables_kept, &now) && !self.cables_kept.same_cables(&now) {
+            self.cables_kept = Arc::clone(&now);
+        }
+        drop(now);
+        Arc::clone(&self.cables_kept)
     }
 
     /// The last page that finds something else than the one before it.

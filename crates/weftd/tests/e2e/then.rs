@@ -45,6 +45,54 @@ fn findings(daemon: &Daemon, at: &[&str]) -> (Vec<String>, Value) {
     (kinds.collect(), page)
 }
 
+/// What cables of a serial number the fabric has, as links in `report links -d 3`; none where there is none.
+fn cables(daemon: &Daemon, serial: &str, at: &[&str]) -> Vec<Value> {
+    let point = format!("cabinfvendsnpat:{serial}");
+    let report = ["report", "links", "-d", "3", "-F", &point, "--json"];
+    let shown = daemon.weft(&[&report, at].concat());
+    match shown.status.success() {
+        true => json(&text(&shown.stdout))["links"]
+            .as_array()
+            .unwrap()
+            .clone(),
+        false => {
+            let told = text(&shown.stderr);
+            assert!(told.contains("C0FFEE42") || told.contains("W0"), "{told}");
+            Vec::new()
+        }
+    }
+}
+
+#[test]
+fn cables_are_those_of_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
+    let daemon = Start::connected(&emulator.socket()).up();
+    let new = "C0FFEE42";
+    wait_for(|| (!cables(&daemon, "W0*", &[]).is_empty()).then_some(()));
+    let before = moment();
+    let old = cables(&daemon, "W0*", &[]);
+    emulator.change(&[
+        "replace-cable",
+        "edge1:3",
+        "--serial",
+        new,
+        "--part",
+        "WEFT-AOC-20M",
+    ]);
+    wait_for(|| (cables(&daemon, new, &[]).len() == 1).then_some(()));
+    let after = moment();
+
+    assert_eq!(
+        cables(&daemon, new, &["--at", &before]),
+        Vec::<Value>::new()
+    );
+    assert_eq!(cables(&daemon, "W0*", &["--at", &before]), old);
+    let now = cables(&daemon, new, &[]);
+    assert_eq!(cables(&daemon, new, &["--at", &after]), now);
+    assert!(Value::from(now).to_string().contains("WEFT-AOC-20M"));
+}
+
 #[test]
 fn counters_and_findings_are_those_of_then() {
     let dir = tempfile::tempdir().unwrap();
