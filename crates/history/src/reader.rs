@@ -258,7 +258,13 @@ impl Reader {
                 }
             }
         }
-        chosen.retain(|(_, name, _)| name.from_ms <= to_ms && from_ms <= name.to_ms);
+        chosen.retain(|(_, name, _)| name.from_ms <= to_ms);
+        // One that was recorded after the clock went back says what no longer counts, also where it ends before.
+        let overlapping = chosen.iter().filter(|(_, name, _)| from_ms <= name.to_ms);
+        let first = overlapping.map(|(_, name, _)| name.first).min();
+        chosen.retain(|(_, name, _)| {
+            from_ms <= name.to_ms || first.is_some_and(|first| first < name.first)
+        });
         // Of two that begin with the same log the longer one is read first: it is the coarser.
         chosen.sort_by_key(|(resolution, name, _)| (name.first, std::cmp::Reverse(*resolution)));
         Ok(chosen)

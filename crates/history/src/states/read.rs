@@ -252,10 +252,8 @@ fn known(
     let all = &entries.all[..=target];
     let of = all[target].head.state;
     // Before the first state of a file nothing refers to one.
-    let states = all.iter().filter(|entry| entry.head.kind != Kind::Mark);
-    let (at, since) = states
-        .last()
-        .map_or((0, of), |entry| (entry.frames.start, entry.head.state));
+    let state = all.iter().rfind(|entry| entry.head.kind != Kind::Mark);
+    let (at, since) = state.map_or((0, of), |entry| (entry.frames.start, entry.head.state));
     let id = StateId {
         file: file.number,
         at,
