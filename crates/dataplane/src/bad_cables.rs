@@ -29,6 +29,11 @@ impl Network {
         }
     }
 
+    /// What is set for the cable at a port: damaged packets of [`ERRORS_PER`].
+    pub fn cable_errors(&self, at: PortIndex) -> u32 {
+        self.bad_cables.get(&at).map_or(0, |cable| cable.errors)
+    }
+
     /// Counts the errors of data packets that a port has received.
     #[inline]
     pub(crate) fn count_cable_errors(&mut self, at: PortIndex, packets: u64) {

@@ -85,13 +85,15 @@ pub enum Dropped {
     NoLane(PortIndex),
     /// The port does not let its P_Key through.
     Forbidden(PortIndex),
+    /// The link of the port has lost it.
+    Lost(PortIndex),
 }
 
 impl Network {
     /// Takes a packet over the link of a port and returns where it comes in.
     ///
     /// # Errors
-    /// [`Dropped::NotUp`].
+    /// [`Dropped::NotUp`], [`Dropped::Lost`].
     #[inline]
     pub fn cross(&mut self, from: PortIndex, flits: u64, lane: Vl) -> Result<PortIndex, Dropped> {
         let end = &mut self.links[from.0 as usize];
@@ -106,6 +108,9 @@ impl Network {
         let to = PortIndex(end.peer);
         if lane == VL15 {
             end.management.sent(flits);
+            if end.loses && self.is_lost(from) {
+                return Err(Dropped::Lost(from));
+            }
             self.links[to.0 as usize].management.received(flits);
         } else {
             // A port that is only initialised drops data.

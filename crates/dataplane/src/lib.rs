@@ -19,6 +19,7 @@
 //! | [`forward`] | the path of a packet |
 //! | [`circles`] | data packets that circle |
 //! | [`bad_cables`] | cables that damage packets |
+//! | [`lossy_links`] | links that lose management datagrams in one direction |
 //! | [`cable_memory`] | what cables say of themselves |
 //! | [`cable_speed`] | cables whose lanes are slower than usual |
 //! | [`exchanged_cables`] | cables that someone plugs into each other's port |
@@ -40,6 +41,7 @@ pub mod exchanged_cables;
 pub mod fluid;
 pub mod forward;
 pub mod link;
+pub mod lossy_links;
 pub mod network;
 pub mod optics;
 pub mod packets;

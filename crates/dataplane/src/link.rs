@@ -35,6 +35,8 @@ impl Network {
     fn set_state(&mut self, at: PortIndex, state: PortState) {
         let before = std::mem::replace(&mut self.links[at.0 as usize].state, state);
         self.state_changes += u64::from(before != state);
+        let is_up = |state| state != PortState::DOWN;
+        self.link_changes += u64::from(is_up(before) != is_up(state));
         self.ports[at.0 as usize].info.port_state = state;
     }
 

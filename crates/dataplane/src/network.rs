@@ -12,6 +12,7 @@ use crate::cable_memory::CableEnd;
 use crate::constants::QUALITY_EXCELLENT;
 use crate::counters::{Counter, PortCounters, Traffic, VL15, VlCounter};
 use crate::device::Device;
+use crate::lossy_links::LossyLink;
 use crate::optics::Optics;
 use crate::registers::{PortRegisters, PortTable};
 use crate::settings::Refused;
@@ -48,6 +49,8 @@ pub(crate) struct LinkEnd {
     pub(crate) cut: bool,
     /// The port refuses to leave Init.
     pub(crate) refuses_arm: bool,
+    /// Some of the datagrams that it sends are lost.
+    pub(crate) loses: bool,
     /// Lanes of the cable that can carry something out of this port.
     pub(crate) lanes: u8,
     /// Lanes of the cable carry 12.5 Gb/s, not 25.
@@ -71,8 +74,14 @@ pub struct Network {
     pub(crate) narrowed: Vec<NodeId>,
     /// See [`Network::state_changes`].
     pub(crate) state_changes: u64,
+    /// See [`Network::link_changes`].
+    pub(crate) link_changes: u64,
     /// Bad cables by the ports at both of their ends.
     pub(crate) bad_cables: BTreeMap<PortIndex, BadCable>,
+    /// Links that lose datagrams, by the sending port.
+    pub(crate) lossy_links: BTreeMap<PortIndex, LossyLink>,
+    /// Datagrams that they have lost since that was last taken.
+    pub(crate) lost: u64,
     /// What modules measure that do not measure what is usual.
     pub(crate) optics: BTreeMap<PortIndex, Optics>,
     /// How links come up.
@@ -96,7 +105,10 @@ impl Network {
             changed: Vec::new(),
             narrowed: Vec::new(),
             state_changes: 0,
+            link_changes: 0,
             bad_cables: BTreeMap::new(),
+            lossy_links: BTreeMap::new(),
+            lost: 0,
             optics: BTreeMap::new(),
             trainings: Trainings::default(),
             cable_ends: BTreeMap::new(),
@@ -141,6 +153,7 @@ impl Network {
                 lmc: 0,
                 cut: false,
                 refuses_arm: false,
+                loses: false,
                 lanes: u8::MAX,
                 slow: false,
                 quality: QUALITY_EXCELLENT,
@@ -306,6 +319,17 @@ impl Network {
     /// down and comes up again at one moment counts too.
     pub fn state_changes(&self) -> u64 {
         self.state_changes
+    }
+
+    /// Number of times that a port's link came up or went down, since the network was made: while it stands still, the
+    /// same nodes are connected.
+    pub fn link_changes(&self) -> u64 {
+        self.link_changes
+    }
+
+    /// Sets the GUID of the system that a node is a part of.
+    pub fn set_system_image_guid(&mut self, id: NodeId, guid: Guid) {
+        self.devices[id.0 as usize].info.system_image_guid = guid;
     }
 
     /// Writes `bytes` into a port's table at `offset`; what would go beyond its end is left out.

@@ -1,7 +1,7 @@
 //! Writes to a port's registers.
 
 use thiserror::Error;
-use weft_fabric::enums::{LinkInitReason, LinkSpeed, LinkWidth};
+use weft_fabric::enums::{LinkInitReason, LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{Lid, PortNum, Vl};
 use weft_wire::sm::PortInfo;
 
@@ -17,12 +17,30 @@ impl Network {
     /// fields are ignored; zero in link speeds, widths, modes and OperationalVL is no change.
     ///
     /// # Errors
-    /// [`Refused`] when a value is not allowed: then nothing is written; or when the state cannot
-    /// be changed: then the settings are still written.
+    /// [`Refused`] when a value is not allowed: then nothing is written to a switch, and to an HFI the rest, its state
+    /// included (`hfi1`, `mad.c`, `__subn_set_opa_portinfo`); or when the state cannot be changed: then the settings are
+    /// still written.
     pub fn set_port_info(&mut self, at: PortIndex, new: &PortInfo) -> Result<(), Refused> {
         let kind = self.kind(at);
+        let info = &self.ports[at.0 as usize].info;
+        let wrong = check(info, new, kind);
+        let Some(rest) = without(wrong, info, new, kind) else {
+            return Err(Refused);
+        };
+        self.write_port_info(at, &rest, kind)?;
+        match wrong.is_any() {
+            true => Err(Refused),
+            false => Ok(()),
+        }
+    }
+
+    fn write_port_info(
+        &mut self,
+        at: PortIndex,
+        new: &PortInfo,
+        kind: Kind,
+    ) -> Result<(), Refused> {
         let info = &mut self.ports[at.0 as usize].info;
-        check(info, new, kind)?;
         write_link(info, new);
         write_addressing(info, new, kind);
         write_lanes(info, new);
@@ -81,41 +99,119 @@ enum Kind {
     SwitchExternal,
 }
 
-fn check(info: &PortInfo, new: &PortInfo, kind: Kind) -> Result<(), Refused> {
+/// Fields whose new values are not allowed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wrong {
+    /// A LID that no driver takes at all.
+    lids_too_large: bool,
+    lid: bool,
+    master_sm_lid: bool,
+    width: bool,
+    width_downgrade: bool,
+    speed: bool,
+    modes: bool,
+    mtu: bool,
+    lanes: bool,
+}
+
+impl Wrong {
+    fn is_any(&self) -> bool {
+        self.lids_too_large
+            || self.lid
+            || self.master_sm_lid
+            || self.width
+            || self.width_downgrade
+            || self.speed
+            || self.modes
+            || self.mtu
+            || self.lanes
+    }
+}
+
+/// LIDs from here on are none for the driver of HFIs.
+const LID_END: u32 = 0x0100_0000;
+
+fn check(info: &PortInfo, new: &PortInfo, kind: Kind) -> Wrong {
     let subset = |new: u16, supported: u16| new & !supported == 0;
     let lids = new.lmc.lids();
     let end_port = kind != Kind::SwitchExternal;
+    let is_hfi = kind == Kind::Hfi;
+    // An HFI that is armed keeps the LIDs that it has.
+    let keeps = is_hfi && info.port_state > PortState::INIT;
+    let takes_none = |has: Lid| !keeps || has == Lid(0);
     let aligned = new.lid.is_unicast() && new.lid.0.is_multiple_of(lids);
-    let lid_right = aligned || new.lid == Lid(0) || !end_port && new.lid == Lid::PERMISSIVE;
-    let link_right = subset(new.link_speed_enabled.0, info.link_speed_supported.0)
-        && subset(new.link_width_enabled.0, info.link_width_supported.0)
-        && subset(
+    let none = new.lid == Lid(0) && takes_none(info.lid);
+    let lid_right = aligned || none || !end_port && new.lid == Lid::PERMISSIVE;
+    let modes_right = subset(
+        u16::from(new.port_link_mode_enabled),
+        u16::from(info.port_link_mode_supported),
+    ) && subset(
+        u16::from(new.port_ltp_crc_mode_enabled),
+        u16::from(info.port_ltp_crc_mode_supported),
+    ) && subset(
+        new.port_packet_formats_enabled,
+        info.port_packet_formats_supported,
+    );
+    let master_right = match new.master_sm_lid {
+        Lid(0) => takes_none(info.master_sm_lid),
+        lid => lid.is_unicast(),
+    };
+    Wrong {
+        lids_too_large: is_hfi && (new.lid.0 >= LID_END || new.master_sm_lid.0 >= LID_END),
+        lid: !lid_right || new.lmc.0 > 7,
+        master_sm_lid: end_port && !master_right,
+        width: !subset(new.link_width_enabled.0, info.link_width_supported.0),
+        width_downgrade: !subset(
             new.link_width_downgrade_enabled.0,
             info.link_width_downgrade_supported.0,
-        )
-        && subset(
-            u16::from(new.port_link_mode_enabled),
-            u16::from(info.port_link_mode_supported),
-        )
-        && subset(
-            u16::from(new.port_ltp_crc_mode_enabled),
-            u16::from(info.port_ltp_crc_mode_supported),
-        )
-        && subset(
-            new.port_packet_formats_enabled,
-            info.port_packet_formats_supported,
-        );
-    let mtu_wrong = (0..32).any(|vl| new.neighbor_mtu.get(Vl(vl)) > info.mtu_cap);
-    if !lid_right
-        || new.lmc.0 > 7
-        || end_port && new.master_sm_lid != Lid(0) && !new.master_sm_lid.is_unicast()
-        || !link_right
-        || mtu_wrong
-        || new.operational_vl > info.vl_cap
-    {
-        return Err(Refused);
+        ),
+        speed: !subset(new.link_speed_enabled.0, info.link_speed_supported.0),
+        modes: !modes_right,
+        mtu: (0..32).any(|vl| new.neighbor_mtu.get(Vl(vl)) > info.mtu_cap),
+        lanes: new.operational_vl > info.vl_cap,
     }
-    Ok(())
+}
+
+/// What is written of a Set in which fields are wrong: nothing to a switch; of an HFI those keep their values, and too
+/// large packets become the largest.
+fn without(wrong: Wrong, info: &PortInfo, new: &PortInfo, kind: Kind) -> Option<PortInfo> {
+    let mut rest = *new;
+    if !wrong.is_any() {
+        return Some(rest);
+    }
+    if kind != Kind::Hfi || wrong.lids_too_large {
+        return None;
+    }
+    if wrong.lid {
+        (rest.lid, rest.lmc) = (info.lid, info.lmc);
+    }
+    if wrong.master_sm_lid {
+        rest.master_sm_lid = info.master_sm_lid;
+    }
+    if wrong.width {
+        rest.link_width_enabled = LinkWidth::NOP;
+    }
+    if wrong.width_downgrade {
+        rest.link_width_downgrade_enabled = LinkWidth::NOP;
+    }
+    if wrong.speed {
+        rest.link_speed_enabled = LinkSpeed::NOP;
+    }
+    if wrong.modes {
+        rest.port_link_mode_enabled = 0;
+        rest.port_ltp_crc_mode_enabled = 0;
+        rest.port_packet_formats_enabled = 0;
+    }
+    if wrong.mtu {
+        for vl in (0..32).map(Vl) {
+            let mtu = rest.neighbor_mtu.get(vl).min(info.mtu_cap);
+            rest.neighbor_mtu.set(vl, mtu);
+        }
+    }
+    if wrong.lanes {
+        rest.operational_vl = 0;
+    }
+    Some(rest)
 }
 
 fn write_link(info: &mut PortInfo, new: &PortInfo) {

@@ -25,6 +25,8 @@ pub(crate) enum Lost {
     Dropped,
     /// It circles.
     Circles(CirclingPacket),
+    /// The port does not let its P_Key through.
+    Forbidden(PortIndex),
 }
 
 /// Carries a datagram from a port of an HFI, or from port 0 of a switch, to its destination node.
@@ -70,6 +72,7 @@ fn by_lid(network: &mut Network, from: PortIndex, packet: &Packet) -> Result<Arr
             channel,
             flits,
         }),
+        (Dropped::Forbidden(at), _) => Lost::Forbidden(at),
         _ => Lost::Dropped,
     })
 }

@@ -1,8 +1,8 @@
 //! What a node's agent claims in place of the truth, as a broken or hostile device does.
 
 use serde::{Deserialize, Serialize};
-use weft_fabric::Guid;
 use weft_fabric::enums::Mtu;
+use weft_fabric::{Guid, Lid};
 use weft_wire::sm::{AttributeId, NodeInfo, PortInfo, SwitchInfo};
 
 /// What an agent says about its node; what is none is true.
@@ -23,6 +23,12 @@ pub struct Claims {
     pub table_size: Option<u32>,
     /// An attribute that its agent says it cannot write.
     pub refuses: Option<AttributeId>,
+    /// An attribute that it does not write: it answers without an error, with what it holds.
+    pub ignores: Option<AttributeId>,
+    /// An attribute that it does not write either, and that it answers with as if it had.
+    pub pretends: Option<AttributeId>,
+    /// The LID that its answers come from.
+    pub answers_from: Option<Lid>,
 }
 
 impl Claims {

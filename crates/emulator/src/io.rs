@@ -163,6 +163,28 @@ pub enum Control {
         /// Of a million packets, 0 to 1,000,000; 0 for a good cable.
         errors: u32,
     },
+    /// Lets the cable at a port damage ever more packets: one of a million now, and each time as many times more until
+    /// it is `to` of them. Another change of its errors ends it.
+    ErrorsRise {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// Of a million packets at the end, 0 to 1,000,000.
+        to: u32,
+        /// The time, nanoseconds: up to a day.
+        over_ns: u64,
+    },
+    /// Lets datagrams of subnet management be lost that a port sends into its link; those of the other direction are
+    /// not. VL15 has no credits; everything else waits for them, or is sent again by the link.
+    LinkLoss {
+        /// The node.
+        node: Guid,
+        /// The port.
+        port: PortNum,
+        /// The share that is lost: 0 to 1.
+        loss: f64,
+    },
     /// Makes a port refuse to leave Init, as a faulty one does; its link stays as it is until it next
     /// comes up.
     RefuseArm {
@@ -173,12 +195,15 @@ pub enum Control {
         /// Whether it refuses.
         refuse: bool,
     },
-    /// Lets a node report errors of a port's link, by trap 129.
+    /// Lets a node report errors of a port's link.
     LinkErrors {
         /// The node.
         node: Guid,
         /// The port.
         port: PortNum,
+        /// By which trap.
+        #[serde(default)]
+        trap: LinkTrap,
     },
     /// Lets a port count errors of its link, besides those that it has counted.
     CountErrors {
@@ -261,6 +286,41 @@ pub enum Control {
         /// The LID.
         lid: Lid,
     },
+    /// Makes a node a part of another system, of which it tells by trap 145.
+    SystemGuid {
+        /// The node.
+        node: Guid,
+        /// SystemImageGUID.
+        guid: Guid,
+    },
+    /// Lets a program on a host send datagrams with a P_Key to another node. A port that does not let it through counts
+    /// them, and its node tells of it: an HFI by trap 257, a switch by trap 259.
+    UsePKey {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The node that they are for.
+        to: Guid,
+        /// The P_Key.
+        p_key: u16,
+        /// How many: 1 to 100,000.
+        count: u32,
+    },
+    /// Lets a program on a host send writes with an M_Key to a node's agent. Where it is wrong the node counts them,
+    /// answers none, and tells of it by trap 256.
+    UseMKey {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The node that they are for.
+        to: Guid,
+        /// The M_Key.
+        m_key: u64,
+        /// How many: 1 to 100,000.
+        count: u32,
+    },
     /// Sets whether the hardware of a node's neighbours reports that it has not checked the node's firmware.
     UncheckedFirmware {
         /// The node.
@@ -286,6 +346,18 @@ pub enum Control {
         /// The job's name; none for all jobs.
         name: Option<String>,
     },
+}
+
+/// A trap about a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkTrap {
+    /// Too many errors: trap 129.
+    #[default]
+    Integrity,
+    /// A buffer overran: trap 130.
+    Overrun,
+    /// Flow control stood still: trap 131.
+    Watchdog,
 }
 
 /// Faults of datagrams in transit; each probability applies to one datagram in one direction.

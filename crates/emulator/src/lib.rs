@@ -21,6 +21,7 @@ pub mod host;
 pub mod io;
 pub mod module;
 pub mod observe;
+mod offence;
 mod queue;
 pub mod server;
 pub mod stats;

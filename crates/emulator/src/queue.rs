@@ -22,6 +22,8 @@ pub(crate) enum Event {
     Traffic,
     /// The link of a port that flaps goes down or comes up; the number is that of its flapping.
     Flap { at: PortIndex, number: u64 },
+    /// A cable damages more packets; the number is that of its rise.
+    Rise { at: PortIndex, number: u64 },
     /// A node is powered on that was off for a while; the number is that of the change that took its power.
     PowerOn { node: NodeId, number: u64 },
     /// The time of a state of a link on its way up is over; the number is that of the attempts.

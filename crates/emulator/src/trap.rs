@@ -7,12 +7,13 @@ use weft_wire::bits::load;
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
 use weft_wire::sm::trap::{
-    Trap, TrapChangeCapability, TrapLink, TrapLinkWidth, TrapPortChangeState,
+    Trap, TrapChangeCapability, TrapLink, TrapLinkWidth, TrapPortChangeState, TrapSysGuidChange,
 };
 use weft_wire::sm::{AttributeId, Notice, PortInfo};
 use weft_wire::smp::{LID_ROUTED_HEADER_LEN, Smp};
 
 use crate::agent::sma::at;
+use crate::offence::Offence;
 
 /// Maximum number of times that a trap is sent.
 pub const SENDS_MAX: u32 = 16;
@@ -32,18 +33,44 @@ pub(crate) enum News {
     Width,
     /// A port's link has too many errors: trap 129.
     Errors,
+    /// A port's buffer overran: trap 130.
+    Overruns,
+    /// A port waited too long for credits: trap 131.
+    Watchdog,
+    /// The node is part of another system: trap 145.
+    System,
+    /// A datagram had a wrong M_Key: trap 256.
+    MKey,
+    /// A packet had a P_Key that a port does not let through: trap 257 of an HFI, 259 of a switch.
+    PKey,
 }
 
 impl News {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Ports, Self::Capability, Self::Width, Self::Errors];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Ports,
+        Self::Capability,
+        Self::Width,
+        Self::Errors,
+        Self::Overruns,
+        Self::Watchdog,
+        Self::System,
+        Self::MKey,
+        Self::PKey,
+    ];
 
-    fn trap_number(self) -> u16 {
+    /// Whether the number is that of its trap.
+    fn has_number(self, number: u16) -> bool {
         match self {
-            Self::Ports => 128,
-            Self::Capability => 144,
-            Self::Width => 2048,
-            Self::Errors => 129,
+            Self::Ports => number == 128,
+            Self::Capability => number == 144,
+            Self::Width => number == 2048,
+            Self::Errors => number == 129,
+            Self::Overruns => number == 130,
+            Self::Watchdog => number == 131,
+            Self::System => number == 145,
+            Self::MKey => number == 256,
+            Self::PKey => matches!(number, 257 | 259),
         }
     }
 }
@@ -62,6 +89,8 @@ pub(crate) struct TrapState {
     pub(crate) next: Tick,
     /// The port that it is about, where it is about one.
     pub(crate) port: PortNum,
+    /// The datagram that it is about, where it is about one: the first one.
+    pub(crate) offence: Offence,
 }
 
 /// Next action for a trap.
@@ -153,6 +182,11 @@ pub(crate) fn packet(
         return None;
     }
     let lid = info.lid;
+    let is_switch = network.device_at(network.node_of(end)).is_switch();
+    let link = TrapLink {
+        lid,
+        port: state.port,
+    };
     let trap = match news {
         News::Ports => Trap::PortChangeState(TrapPortChangeState { lid }),
         News::Capability => Trap::ChangeCapability(TrapChangeCapability {
@@ -162,12 +196,21 @@ pub(crate) fn packet(
             ..TrapChangeCapability::default()
         }),
         News::Width => Trap::LinkWidth(TrapLinkWidth { reporting_lid: lid }),
-        News::Errors => Trap::LinkIntegrity(TrapLink {
+        News::Errors => Trap::LinkIntegrity(link),
+        News::Overruns => Trap::BufferOverrun(link),
+        News::Watchdog => Trap::FlowWatchdog(link),
+        News::System => Trap::ChangeSysGuid(TrapSysGuidChange {
+            system_image_guid: network
+                .device_at(network.node_of(end))
+                .info
+                .system_image_guid,
             lid,
-            port: state.port,
         }),
+        News::MKey => state.offence.bad_m_key(),
+        News::PKey if is_switch => state.offence.bad_p_key_at_switch(),
+        News::PKey => state.offence.bad_p_key(),
     };
-    let producer = match network.device_at(network.node_of(end)).is_switch() {
+    let producer = match is_switch {
         true => Notice::PRODUCER_SWITCH,
         false => Notice::PRODUCER_HFI,
     };
@@ -199,5 +242,5 @@ pub(crate) fn is_about(mad: &[u8], news: News) -> bool {
     let notice = mad.get(LID_ROUTED_HEADER_LEN..);
     let notice = notice.and_then(|bytes| Notice::decode(bytes).ok());
     // One without its notice is taken for whatever trap has its number.
-    notice.is_none_or(|notice| notice.trap_number == news.trap_number())
+    notice.is_none_or(|notice| news.has_number(notice.trap_number))
 }

@@ -30,6 +30,9 @@ const TRUE: Claims = Claims {
     packet_formats: None,
     table_size: None,
     refuses: None,
+    ignores: None,
+    pretends: None,
+    answers_from: None,
 };
 
 /// What a host claims, and the number of nodes that the vendor's manager lists.

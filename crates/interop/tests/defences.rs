@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use weft_emulator::io::Control;
+use weft_emulator::io::{Control, LinkTrap};
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, PortNum};
 use weft_interop::membership::{self, CREATE, JOIN};
@@ -176,7 +176,11 @@ fn ports_that_report_errors_too_often_are_disabled_alike() {
     let managers = Managers::start(&settings, &[]);
     // Three reports are too few.
     for port in [[TO_HOST; 3].as_slice(), &[TO_CORE; 4]].concat() {
-        managers.control(&Control::LinkErrors { node: EDGE, port });
+        managers.control(&Control::LinkErrors {
+            node: EDGE,
+            port,
+            trap: LinkTrap::Integrity,
+        });
         std::thread::sleep(BETWEEN_TRAPS);
     }
     managers.leave_out("traps", &[TO_CORE]);

@@ -51,6 +51,13 @@ pub(super) fn access(
     if request.set && request.claims.refuses == Some(attribute) {
         return Err(Failure::Unsupported);
     }
+    if request.set && request.claims.pretends == Some(attribute) {
+        return Ok(());
+    }
+    let request = &Request {
+        set: request.set && request.claims.ignores != Some(attribute),
+        ..*request
+    };
     match attribute {
         AttributeId::NODE_DESCRIPTION => node_description(network, request, data),
         AttributeId::NODE_INFO => node_info(network, request, data),

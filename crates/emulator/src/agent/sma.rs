@@ -62,9 +62,25 @@ pub(crate) struct Asked {
 pub(crate) struct Witness<'a> {
     pub(crate) stats: &'a mut Stats,
     pub(crate) observer: Option<&'a mut dyn Observer>,
+    /// The key of a datagram was wrong, and that counts.
+    pub(crate) violated: bool,
 }
 
 impl Witness<'_> {
+    /// A request was carried out, or refused: a part of a PortInfo may have been written all the same.
+    fn tried(
+        &mut self,
+        network: &Network,
+        request: &Request,
+        attribute: AttributeId,
+        done: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if done.is_ok() || attribute == AttributeId::PORT_INFO {
+            self.done(network, request, attribute);
+        }
+        done
+    }
+
     /// A Set has been applied to a node's registers.
     fn done(&mut self, network: &Network, request: &Request, attribute: AttributeId) {
         if let Some(observer) = self.observer.as_mut().filter(|_| request.set) {
@@ -121,7 +137,10 @@ pub(crate) fn answer(
         status::UNSUPPORTED_METHOD
     } else {
         match check_key(network, &request, lease, load(mad, at::M_KEY, 8)) {
-            Access::None => return None,
+            Access::None => {
+                witness.violated = true;
+                return None;
+            }
             Access::KeyHidden => request.hide_m_key = true,
             Access::All => {}
         }
@@ -202,9 +221,8 @@ fn single(
     mad.resize(header + len.next_multiple_of(8).min(capacity), 0);
     witness.stats.count(request.node, attribute, request.set);
     let data = mad.get_mut(header..header + len).unwrap_or_default();
-    attributes::access(network, &request, attribute, data)?;
-    witness.done(network, &request, attribute);
-    Ok(())
+    let done = attributes::access(network, &request, attribute, data);
+    witness.tried(network, &request, attribute, done)
 }
 
 /// Extends the datagram for the answer of an Aggregate's last segment: a Get may omit it.
@@ -261,9 +279,8 @@ fn in_segment(
     let len = attributes::length(attribute, request.modifier)?;
     let data = data.get_mut(..len).ok_or(Failure::Invalid)?;
     witness.stats.count(request.node, attribute, request.set);
-    attributes::access(network, request, attribute, data)?;
-    witness.done(network, request, attribute);
-    Ok(())
+    let done = attributes::access(network, request, attribute, data);
+    witness.tried(network, request, attribute, done)
 }
 
 /// Makes the header an answer's.

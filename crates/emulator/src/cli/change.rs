@@ -8,11 +8,12 @@ use weft_emulator::io::{Control, Faults};
 use weft_fabric::{Guid, Lid, PortNum};
 
 use super::cables::{CableChange, NewCable};
-use super::fields::{ClaimedFields, CountedFields, MeasuredFields, guid};
+use super::fields::{ClaimedFields, CountedFields, MeasuredFields, TrapField, guid};
+use super::keys::UseKey;
 use super::named::{Node, Port, PortAnd, Wanted, port};
 use super::nanoseconds;
 use super::traffic::Traffic;
-use super::training::TrainingFields;
+use super::training::{TrainingFields, fraction};
 
 /// Speeds of a lane, Gb/s.
 const SLOW: &str = "12.5";
@@ -88,8 +89,35 @@ pub(super) enum Change {
     ///
     /// VALUE is the number of damaged packets of a million, 0 to 1000000; 0 for a good cable.
     CableErrors(PortAnd),
-    /// Let a node report errors of a port's link (trap 129)
-    LinkErrors(Port),
+    /// Let the cable at a port damage ever more packets, from one of a million to the number that is given
+    ///
+    /// cable-errors ends it.
+    ErrorsRise {
+        #[command(flatten)]
+        port: Port,
+        /// Of a million at the end: 0 to 1000000
+        #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+        to: u32,
+        /// Time until then: 10m is 600s, up to 3600s
+        #[arg(long, value_name = "TIME", default_value = "60s", value_parser = nanoseconds)]
+        over: u64,
+    },
+    /// Let datagrams of subnet management be lost that a port sends, not those that it receives
+    LinkLoss {
+        #[command(flatten)]
+        port: Port,
+        /// Fraction that is lost: 0 to 1; 0 ends it
+        #[arg(long, value_name = "P", value_parser = fraction)]
+        loss: f64,
+    },
+    /// Let a node report errors of a port's link
+    LinkErrors {
+        #[command(flatten)]
+        port: Port,
+        /// What of: integrity is trap 129, overrun 130, watchdog 131
+        #[arg(long, value_name = "KIND", default_value = "integrity")]
+        trap: TrapField,
+    },
     /// Let a port count errors of its link, besides those that it has counted
     CountErrors {
         #[command(flatten)]
@@ -156,6 +184,17 @@ pub(super) enum Change {
     ///
     /// VALUE is the LID.
     TakeLid(PortAnd),
+    /// Make a node a part of another system: it tells of it by trap 145
+    SystemGuid {
+        #[command(flatten)]
+        node: Node,
+        /// SystemImageGUID: 0x00117501020000ff
+        #[arg(value_name = "GUID", value_parser = guid)]
+        guid: Guid,
+    },
+    /// Changes of a host and the node that it sends to
+    #[command(flatten)]
+    Keys(UseKey),
     /// Let the neighbours of a node report that its firmware is not checked
     UncheckFirmware(Node),
     /// Let them report that it is
@@ -198,7 +237,10 @@ impl Change {
             Self::CableBusy(at) => ("memory unreadable", at.wanted()),
             Self::CableReadable(at) => ("memory readable", at.wanted()),
             Self::CableErrors(at) => ("errors of the cable set", at.wanted()),
-            Self::LinkErrors(at) => ("errors reported", at.wanted()),
+            Self::ErrorsRise { port, .. } => ("errors rise", port.wanted()),
+            Self::LinkLoss { port, .. } => ("loss set", port.wanted()),
+            Self::LinkErrors { port, .. } => ("errors reported", port.wanted()),
+            Self::SystemGuid { node, .. } => ("system set", node.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
             Self::LinkQuality(at) => ("quality set", at.wanted()),
             Self::Module { port, .. } => ("module set", port.wanted()),
@@ -216,6 +258,7 @@ impl Change {
             Self::UncheckFirmware(node) => ("firmware not checked", node.wanted()),
             Self::CheckFirmware(node) => ("firmware checked", node.wanted()),
             Self::Cables(_)
+            | Self::Keys(_)
             | Self::LinkTraining { port: None, .. }
             | Self::Faults { .. }
             | Self::Traffic(_) => return None,
@@ -268,7 +311,23 @@ impl Change {
                 port,
                 errors: at.value("damaged packets of a million", 0..=1_000_000)?,
             },
-            Self::LinkErrors(_) => Control::LinkErrors { node, port },
+            Self::ErrorsRise { to, over, .. } => Control::ErrorsRise {
+                node,
+                port,
+                to: *to,
+                over_ns: *over,
+            },
+            Self::LinkLoss { loss, .. } => Control::LinkLoss {
+                node,
+                port,
+                loss: *loss,
+            },
+            Self::LinkErrors { trap, .. } => Control::LinkErrors {
+                node,
+                port,
+                trap: (*trap).into(),
+            },
+            Self::SystemGuid { guid, .. } => Control::SystemGuid { node, guid: *guid },
             Self::CountErrors { errors, .. } => Control::CountErrors {
                 node,
                 port,
@@ -307,7 +366,7 @@ impl Change {
             },
             Self::UncheckFirmware(_) => firmware(true),
             Self::CheckFirmware(_) => firmware(false),
-            Self::Cables(_) | Self::Faults { .. } | Self::Traffic(_) => {
+            Self::Cables(_) | Self::Keys(_) | Self::Faults { .. } | Self::Traffic(_) => {
                 return Err("not a change of a node".into());
             }
         })

@@ -48,6 +48,9 @@ pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     if let Change::Cables(change) = &ctl.change {
         return change.run(&controller, ctl.json).await;
     }
+    if let Change::Keys(keys) = &ctl.change {
+        return keys.run(&controller, ctl.json).await;
+    }
     let Some((done, wanted)) = ctl.change.wanted() else {
         return match ctl.change.of_all()? {
             Some((control, said)) => {

@@ -1,9 +1,10 @@
 //! Options of changes that have many.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use weft_emulator::io::LinkTrap;
 use weft_emulator::module::Measured;
 use weft_emulator::{Claims, ErrorCounts};
-use weft_fabric::Guid;
+use weft_fabric::{Guid, Lid};
 use weft_wire::sm::AttributeId;
 
 #[derive(Debug, Args)]
@@ -64,6 +65,15 @@ pub(crate) struct ClaimedFields {
     /// Attribute that the agent refuses to write: 0x1b is the multicast forwarding table
     #[arg(long, value_name = "ID", value_parser = attribute)]
     refuses: Option<AttributeId>,
+    /// Attribute that it does not write, though it answers without an error
+    #[arg(long, value_name = "ID", value_parser = attribute)]
+    ignores: Option<AttributeId>,
+    /// Attribute that it does not write, though it answers as if it had
+    #[arg(long, value_name = "ID", value_parser = attribute)]
+    pretends: Option<AttributeId>,
+    /// LID that its answers come from
+    #[arg(long, value_name = "LID")]
+    answers_from: Option<u32>,
 }
 
 impl From<&ClaimedFields> for Claims {
@@ -76,6 +86,27 @@ impl From<&ClaimedFields> for Claims {
             packet_formats: claim.packet_formats,
             table_size: claim.table_size,
             refuses: claim.refuses,
+            ignores: claim.ignores,
+            pretends: claim.pretends,
+            answers_from: claim.answers_from.map(Lid),
+        }
+    }
+}
+
+/// What a node reports of a link.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum TrapField {
+    Integrity,
+    Overrun,
+    Watchdog,
+}
+
+impl From<TrapField> for LinkTrap {
+    fn from(field: TrapField) -> Self {
+        match field {
+            TrapField::Integrity => Self::Integrity,
+            TrapField::Overrun => Self::Overrun,
+            TrapField::Watchdog => Self::Watchdog,
         }
     }
 }

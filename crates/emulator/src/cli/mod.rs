@@ -4,6 +4,7 @@ mod cables;
 mod change;
 pub(crate) mod ctl;
 mod fields;
+mod keys;
 mod named;
 pub(crate) mod run;
 mod traffic;

@@ -51,7 +51,7 @@ impl From<&TrainingFields> for LinkTraining {
     }
 }
 
-fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok();
     value
         .filter(|value| (0.0..=1.0).contains(value))

@@ -2,8 +2,10 @@
 
 use weft_dataplane::PortIndex;
 use weft_fabric::NodeId;
+use weft_wire::packet::Packet;
 
 use super::Emulator;
+use crate::offence::Offence;
 use crate::queue::Event;
 use crate::trap::{self, News, Step, TrapState};
 
@@ -38,6 +40,25 @@ impl Emulator {
             .trap
             .raise(now, interval);
         self.follow(node, news, step);
+    }
+
+    /// A port did not take a datagram for its key: its node tells of it, of the first one until that has been heard.
+    pub(super) fn offended(&mut self, news: News, at: PortIndex, packet: &Packet) {
+        let node = self.network.node_of(at);
+        let port = self.network.number_of(at);
+        let trap = &mut self.agent(node).announcement(news).trap;
+        if !trap.waiting {
+            trap.offence = Offence::of(packet, port);
+        }
+        self.announce(node, news);
+    }
+
+    /// A node tells something about one of its ports.
+    pub(super) fn announce_port(&mut self, news: News, at: PortIndex) {
+        let node = self.network.node_of(at);
+        let port = self.network.number_of(at);
+        self.agent(node).announcement(news).trap.port = port;
+        self.announce(node, news);
     }
 
     pub(super) fn trap_due(&mut self, node: NodeId, news: News) {

@@ -1,12 +1,13 @@
 //! Changes of the fabric.
 
 use weft_dataplane::PortIndex;
-use weft_dataplane::bad_cables::ERRORS_PER;
 use weft_dataplane::constants::QUALITY_EXCELLENT;
+use weft_dataplane::lossy_links::LOST_OF;
 use weft_fabric::{Guid, PortNum};
 
 use super::Emulator;
-use crate::io::{Control, ControlError};
+use super::strangers::Claimed;
+use crate::io::{Control, ControlError, LinkTrap};
 use crate::module::Measured;
 use crate::trap::News;
 
@@ -63,15 +64,31 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 self.set_cable_errors(at, errors)?;
             }
+            Control::ErrorsRise {
+                node,
+                port,
+                to,
+                over_ns,
+            } => {
+                let at = self.cable(node, port)?;
+                self.begin_rise(at, to, over_ns)?;
+            }
+            Control::LinkLoss { node, port, loss } => {
+                let at = self.cable(node, port)?;
+                self.set_link_loss(at, loss)?;
+            }
             Control::RefuseArm { node, port, refuse } => {
                 let at = self.cable(node, port)?;
                 self.network.set_refuses_arm(at, refuse);
             }
-            Control::LinkErrors { node, port } => {
+            Control::LinkErrors { node, port, trap } => {
                 let at = self.cable(node, port)?;
-                let id = self.network.node_of(at);
-                self.agent(id).announcement(News::Errors).trap.port = port;
-                self.announce(id, News::Errors);
+                let news = match trap {
+                    LinkTrap::Integrity => News::Errors,
+                    LinkTrap::Overrun => News::Overruns,
+                    LinkTrap::Watchdog => News::Watchdog,
+                };
+                self.announce_port(news, at);
             }
             Control::CountErrors { node, port, errors } => {
                 let at = self.cable(node, port)?;
@@ -123,6 +140,25 @@ impl Emulator {
                 let at = self.hfi_port(node, port)?;
                 self.network.take_lid(at, lid);
             }
+            Control::SystemGuid { node, guid } => {
+                let id = self.node(node)?;
+                self.network.set_system_image_guid(id, guid);
+                self.announce(id, News::System);
+            }
+            Control::UsePKey {
+                node,
+                port,
+                to,
+                p_key,
+                count,
+            } => self.send_claiming((node, port), to, Claimed::PKey(p_key), count)?,
+            Control::UseMKey {
+                node,
+                port,
+                to,
+                m_key,
+                count,
+            } => self.send_claiming((node, port), to, Claimed::MKey(m_key), count)?,
             Control::UncheckedFirmware { node, unchecked } => {
                 let id = self.node(node)?;
                 self.network.set_unchecked_firmware(id, unchecked);
@@ -143,15 +179,16 @@ impl Emulator {
         self.circles_changed(None);
     }
 
-    fn set_cable_errors(&mut self, at: PortIndex, errors: u32) -> Result<(), ControlError> {
-        if errors > ERRORS_PER {
+    fn set_link_loss(&mut self, at: PortIndex, loss: f64) -> Result<(), ControlError> {
+        if !(0.0..=1.0).contains(&loss) {
             return Err(ControlError::Range {
-                what: "errors",
-                value: f64::from(errors),
-                allowed: "0 to 1000000",
+                what: "loss",
+                value: loss,
+                allowed: "0 to 1",
             });
         }
-        self.network.set_cable_errors(at, errors);
+        let lost = (loss * f64::from(LOST_OF)).round() as u32;
+        self.network.set_loss(at, lost, self.options.seed);
         Ok(())
     }
 

@@ -5,6 +5,8 @@ mod cables;
 mod controls;
 mod flap;
 mod reboot;
+mod rise;
+mod strangers;
 mod traffic;
 mod training;
 
@@ -31,6 +33,7 @@ use crate::stats::{Answered, Stats};
 use crate::trap::News;
 use announce::Announcement;
 use flap::Flap;
+use rise::Rise;
 pub use traffic::JOBS_MAX;
 
 /// Requests that wait for one agent at most; more are dropped, as by a VL15 buffer that is full.
@@ -79,6 +82,11 @@ struct Agent {
     capability: Announcement,
     width: Announcement,
     errors: Announcement,
+    overruns: Announcement,
+    watchdog: Announcement,
+    system: Announcement,
+    m_key: Announcement,
+    p_key: Announcement,
 }
 
 impl Agent {
@@ -88,6 +96,11 @@ impl Agent {
             News::Capability => &mut self.capability,
             News::Width => &mut self.width,
             News::Errors => &mut self.errors,
+            News::Overruns => &mut self.overruns,
+            News::Watchdog => &mut self.watchdog,
+            News::System => &mut self.system,
+            News::MKey => &mut self.m_key,
+            News::PKey => &mut self.p_key,
         }
     }
 }
@@ -116,6 +129,8 @@ pub struct Emulator {
     traffic: Option<Box<traffic::Traffic>>,
     /// Links that flap, by the port that was named.
     flaps: BTreeMap<PortIndex, Flap>,
+    /// Cables that damage ever more packets, by the port that was named.
+    rises: BTreeMap<PortIndex, Rise>,
     /// Nodes that will be powered on, with the number of that change.
     reboots: BTreeMap<NodeId, u64>,
     observer: Option<Box<dyn Observer>>,
@@ -146,6 +161,7 @@ impl Emulator {
             circles: Circles::default(),
             traffic: None,
             flaps: BTreeMap::new(),
+            rises: BTreeMap::new(),
             reboots: BTreeMap::new(),
             observer: None,
         })
@@ -233,6 +249,7 @@ impl Emulator {
                 Event::Trap { node, news } => self.trap_due(node, news),
                 Event::Traffic => self.traffic_due(),
                 Event::Flap { at, number } => self.flap_due(at, number),
+                Event::Rise { at, number } => self.rise_due(at, number),
                 Event::PowerOn { node, number } => self.reboot_due(node, number),
                 Event::Training { at, number, fails } => self.training_due(at, number, fails),
             }
@@ -288,7 +305,7 @@ impl Emulator {
         let (at, hops) = match carry(&mut self.network, from, &mut packet) {
             Ok(arrived) => arrived,
             Err(lost) => {
-                self.lose(from, lost);
+                self.lose(from, lost, &packet);
                 return;
             }
         };
@@ -311,9 +328,18 @@ impl Emulator {
     }
 
     /// A datagram does not arrive: it was dropped, or it circles from now on.
-    fn lose(&mut self, from: PortIndex, lost: Lost) {
+    fn lose(&mut self, from: PortIndex, lost: Lost, packet: &Packet) {
+        let by_link = self.network.take_lost();
+        if by_link > 0 {
+            self.losses.by_fault += by_link;
+            return;
+        }
         let circles = match lost {
             Lost::Dropped => false,
+            Lost::Forbidden(at) => {
+                self.offended(News::PKey, at, packet);
+                false
+            }
             Lost::Circles(packet) => {
                 let (network, now) = (&mut self.network, self.now);
                 self.circles.begin(network, now, from, packet)
@@ -444,11 +470,12 @@ impl Emulator {
         let answered = if performance {
             pma::answer(&mut self.network, asked, &mut packet.mad)
         } else {
-            self.answer_management(asked, &mut packet.mad, set)
+            self.answer_management(asked, &mut packet, set)
         };
         let end = self.network.end_port(at);
         if answered.is_some() {
             std::mem::swap(&mut packet.slid, &mut packet.dlid);
+            packet.slid = asked.claims.answers_from.unwrap_or(packet.slid);
             std::mem::swap(&mut packet.src_qp, &mut packet.dest_qp);
             if performance {
                 self.stats.performance_answered(self.now);
@@ -474,10 +501,10 @@ impl Emulator {
     }
 
     /// Executes a request at a node's subnet management agent, and counts it.
-    fn answer_management(&mut self, asked: Asked, mad: &mut Vec<u8>, set: bool) -> Option<()> {
+    fn answer_management(&mut self, asked: Asked, packet: &mut Packet, set: bool) -> Option<()> {
         let of = Answered {
             at_switch: self.network.device_at(asked.node).is_switch(),
-            at_own_port: is_of_no_hops(mad),
+            at_own_port: is_of_no_hops(&packet.mad),
             set,
         };
         let lease = &mut self.agents[asked.node.0 as usize].lease;
@@ -485,8 +512,14 @@ impl Emulator {
         let mut witness = Witness {
             stats: &mut self.stats,
             observer: observer.map(|observer| observer as &mut dyn Observer),
+            violated: false,
         };
-        sma::answer(&mut self.network, asked, lease, &mut witness, mad)?;
+        let network = &mut self.network;
+        let answered = sma::answer(network, asked, lease, &mut witness, &mut packet.mad);
+        if witness.violated {
+            self.offended(News::MKey, asked.ingress, packet);
+        }
+        answered?;
         self.stats.answered(self.now, of);
         Some(())
     }

@@ -6,7 +6,7 @@ use super::Emulator;
 use crate::agent::sma::KeyLease;
 use crate::io::ControlError;
 use crate::queue::Event;
-use crate::trap::TrapState;
+use crate::trap::{News, TrapState};
 
 /// Longest time, nanoseconds: an hour.
 const OFF_MAX_NS: u64 = 3_600_000_000_000;
@@ -64,9 +64,9 @@ impl Emulator {
             // Requests in the agent's queue still count down; the rest starts anew.
             let agent = self.agent(id);
             agent.lease = KeyLease::default();
-            agent.ports.trap = TrapState::default();
-            agent.capability.trap = TrapState::default();
-            agent.width.trap = TrapState::default();
+            for news in News::ALL {
+                agent.announcement(news).trap = TrapState::default();
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weft_dataplane::packets::Picos;
+use weft_dataplane::training::LinkTraining;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Node, PortNum, Topology};
 
@@ -69,9 +70,22 @@ fn of_drawn(
 
 fn of_link(what: FaultKind, (node, port): (Guid, PortNum)) -> Control {
     match what {
-        FaultKind::Down => Control::LinkDown { node, port },
+        FaultKind::Down | FaultKind::Reboot(_) => Control::LinkDown { node, port },
         FaultKind::Up => Control::LinkUp { node, port },
         FaultKind::Lanes(lanes) => Control::LinkLanes { node, port, lanes },
+        FaultKind::Errors(errors) => Control::CableErrors { node, port, errors },
+        FaultKind::Loss(lost) => Control::LinkLoss {
+            node,
+            port,
+            loss: f64::from(lost) / 1e6,
+        },
+        FaultKind::Stuck(stuck) => Control::LinkTraining {
+            at: Some((node, port)),
+            how: LinkTraining {
+                stuck,
+                ..LinkTraining::default()
+            },
+        },
     }
 }
 
@@ -83,7 +97,11 @@ fn of_node(topology: &Topology, what: FaultKind, name: &str) -> Result<Control, 
     match what {
         FaultKind::Down => Ok(Control::NodeDown { node }),
         FaultKind::Up => Ok(Control::NodeUp { node }),
-        FaultKind::Lanes(_) => Err(fault(format!("{name:?} is a node, lanes are a link's"))),
+        FaultKind::Reboot(off) => Ok(Control::Reboot {
+            node,
+            off_ns: u64::try_from(off.as_nanos()).unwrap_or(u64::MAX),
+        }),
+        _ => Err(fault(format!("{name:?} is a node, the fault is of a link"))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{Load, Stack};
+use weft_dataplane::training::Stuck;
 use weft_fabric::Sl;
 use weft_manager::Settings;
 use weft_manager::congestion::CongestionSettings;
@@ -152,6 +153,14 @@ pub enum FaultKind {
     Up,
     /// The remaining lanes of a cable.
     Lanes(u8),
+    /// Damaged packets of a cable, of a million.
+    Errors(u32),
+    /// Datagrams of subnet management that are lost of those that a port sends, of a million.
+    Loss(u32),
+    /// The state that a link does not leave from its next training on; none: it trains at once.
+    Stuck(Option<Stuck>),
+    /// A node is off for this time, and starts with empty registers.
+    Reboot(Duration),
 }
 
 /// Place of a fault.

@@ -62,6 +62,13 @@ fn errors_name_what_is_allowed() {
         ("fault 1 link-down 5%", "no span of time"),
         ("fault 1ms", "unknown fault \"\", allowed: link-down"),
         ("fault 1ms link-lanes=5 5%", "from 1 to 4"),
+        (
+            "fault 1ms link-stuck=up 5%",
+            "state of a link \"up\", allowed",
+        ),
+        ("fault 1ms link-loss=2 5%", "from 0 to 1"),
+        ("fault 1ms cable-errors=1000001 5%", "from 0 to 1000000"),
+        ("fault 1ms reboot=1ms", "its description is missing"),
         ("fault 1ms link-down", "no link such as"),
         ("fault 1ms link-down :5", "no link such as"),
         ("fault 1ms link-down switch:0", "from 1 to 254"),
@@ -304,4 +311,25 @@ fn links_are_told_at_the_rates_that_they_had() {
     // Two kinds of packets that one host cannot send: one of each in a packet's time, 4 ms are 6,055.
     let lost = outcomes[2].lost;
     assert!((6_000..40_000).contains(&lost), "{lost}");
+}
+
+/// A node that reboots is one that is switched off and on; a link that is stuck on its way up stays down.
+#[test]
+fn reboots_and_stuck_links_do_as_power_and_cuts() {
+    let outcomes = run("fabric pgft:2;4,2;1,2;1,1\nengine shortestpath\nlinks on\n\
+         traffic shift by=4 span=2ms load=0.5\n\
+         case power\nfault 100us node-down core1\nfault 200us node-up core1\n\
+         case reboot\nfault 100us reboot=100us core1\nfault 200us node-up core2\n\
+         case cut\nfault 100us link-down edge1:5\nfault 200us link-down edge1:5\n\
+         case stuck\nfault 50us link-stuck=polling edge1:5\nfault 100us link-down edge1:5\n\
+         fault 200us link-up edge1:5\n\
+         case whole\nfault 100us link-loss=0 edge1:5\nfault 200us cable-errors=0 edge1:5");
+    let carried = |case: usize| {
+        let links = outcomes[case].links.iter();
+        let links: Vec<String> = links.map(ToString::to_string).collect();
+        (outcomes[case].lost, links)
+    };
+    assert_eq!(carried(0), carried(1));
+    assert_eq!(carried(2), carried(3));
+    assert_ne!(carried(3), carried(4));
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, far_link, settings};
-use weft_emulator::io::Control;
+use weft_emulator::io::{Control, LinkTrap};
 use weft_fabric::enums::{PhysState, PortState, SmState};
 use weft_fabric::{Guid, PortNum, PortRef, Tick};
 use weft_manager::sm::settings::StormSettings;
@@ -251,7 +251,11 @@ fn what_was_asked_of_a_lost_fabric_is_not_sent_when_it_is_back() {
 /// Traps about errors of a link, one a second; ports that were disabled for them.
 fn link_errors(world: &mut World, (node, port): (Guid, PortNum), times: usize) -> Vec<LinkEnd> {
     for _ in 0..times {
-        world.control(Control::LinkErrors { node, port });
+        world.control(Control::LinkErrors {
+            node,
+            port,
+            trap: LinkTrap::Integrity,
+        });
         world.run_for(1.0);
     }
     let storms = world.events.iter().filter_map(|event| match event {

@@ -1,15 +1,15 @@
 //! Several managers on one emulated fabric, under one clock that moves only when nothing is left to
 //! do.
 
+mod parts;
 mod process;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_dataplane::PortIndex;
 use weft_emulator::{Emulator, Options, io as emulated};
-use weft_fabric::enums::{PortState, SmState};
-use weft_fabric::{Guid, NodeId, PortNum, Tick, Topology};
+use weft_fabric::enums::SmState;
+use weft_fabric::{Guid, PortNum, Tick, Topology};
 use weft_manager::Manager;
 use weft_manager::io::{Command, CommandError, Event, Input, Reply};
 use weft_manager::sm::{Settings, Told};
@@ -23,6 +23,7 @@ use crate::oracle::counters::Seen;
 use crate::oracle::masters::Write;
 use crate::world::WorldError;
 
+use parts::Parts;
 pub use process::ServiceSettings;
 use process::{Act, Process, Stored};
 
@@ -94,6 +95,7 @@ pub struct Cluster {
     services: Option<ServiceSettings>,
     delivered: Vec<Delivered>,
     counted: Vec<(usize, Seen)>,
+    parts: Parts,
     replies: BTreeMap<u64, Result<Reply, CommandError>>,
     commands: u64,
 }
@@ -128,6 +130,7 @@ impl Cluster {
             services: None,
             delivered: Vec::new(),
             counted: Vec::new(),
+            parts: Parts::default(),
             replies: BTreeMap::new(),
             commands: 0,
         })
@@ -399,28 +402,6 @@ impl Cluster {
         }
     }
 
-    /// The lowest GUID of a node that is connected with a host.
-    fn part_of(&self, host: Guid) -> Guid {
-        let network = self.emulator.network();
-        let mut seen: Vec<NodeId> = Vec::new();
-        let mut open: Vec<NodeId> = network.find(host).into_iter().collect();
-        while let Some(node) = open.pop() {
-            if seen.contains(&node) {
-                continue;
-            }
-            seen.push(node);
-            let device = network.device_at(node);
-            let forwards = device.is_switch() || seen.len() == 1;
-            let up = |at: &PortIndex| forwards && network.state(*at) != PortState::DOWN;
-            let peers = device.ports().map(|(_, at)| at).filter(up);
-            open.extend(peers.filter_map(|at| Some(network.node_of(network.peer(at)?))));
-        }
-        let guids = seen
-            .into_iter()
-            .map(|node| network.device_at(node).info.node_guid);
-        guids.min().unwrap_or(host)
-    }
-
     fn send(&mut self, member: usize, role: SmState, packet: Packet) -> Result<(), WorldError> {
         self.digest.add(self.now, member, true, &packet);
         if let Ok(view) = SmpView::parse(&packet.mad)
@@ -436,7 +417,8 @@ impl Cluster {
                     attribute,
                 });
             }
-            let part = self.part_of(self.members[member].host.0);
+            let host = self.members[member].host.0;
+            let part = self.parts.of(self.emulator.network(), host);
             self.writes.push(Write { at, member, part });
         }
         let (node, port) = self.members[member].host;

@@ -16,6 +16,9 @@ type Graph = HashMap<Channel, HashSet<Channel>>;
 /// A packet at a switch: the switch, the port that it came in by and its service channel.
 type At = (usize, u8, u8);
 
+/// Where packets are that leave a switch by a port, at some service levels: the channel, and what it leads to.
+type Leaving = HashMap<(usize, u8, Vec<Sl>), Vec<(Channel, At)>>;
+
 /// I3 over every route from host to host, all of them at one service level.
 pub fn check(view: &FabricView) -> Vec<Breach> {
     check_levels(view, |_| vec![Sl(0)])
@@ -50,7 +53,7 @@ fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
         let at = switch.map(|(switch, _)| behind.entry(switch).or_default());
         at.into_iter().for_each(|hosts| hosts.push(host));
     }
-    let mut left: HashMap<(usize, u8, Vec<Sl>), Vec<(Channel, At)>> = HashMap::new();
+    let mut left: Leaving = HashMap::new();
     let mut graph = Graph::new();
     for target in hosts(view) {
         for lid in view.nodes[target].lids() {

@@ -41,7 +41,7 @@ impl<'a> Ends<'a> {
     }
 
     /// Where the LID that was followed last ends from a switch.
-    pub(super) fn from_switch(&self, place: usize) -> Option<End> {
+    pub(super) fn at_switch(&self, place: usize) -> Option<End> {
         self.known[place]
     }
 

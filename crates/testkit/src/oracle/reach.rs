@@ -71,7 +71,7 @@ pub fn check_reachable(view: &FabricView, root: usize) -> Vec<Breach> {
     for target in &members {
         for lid in held(view, *target) {
             ends.follow(lid);
-            let arrives = |entry: &usize| ends.from_switch(*entry) == Some(End::At(*target));
+            let arrives = |entry: &usize| ends.at_switch(*entry) == Some(End::At(*target));
             // Where every entry leads there, only those that hold the LID too, or are apart, may not.
             let mut judge = |from: &usize| {
                 breaches.extend(

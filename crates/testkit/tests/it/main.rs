@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod alike;
 mod campaign;
 mod capture;
 mod counters;

@@ -29,6 +29,7 @@ fn what_an_agent_claims_is_what_it_answers_until_it_tells_the_truth() {
         packet_formats: Some(8),
         table_size: None,
         refuses: None,
+        ..Claims::default()
     };
     let guid = node.node_guid;
     player.control(Control::Claim { node: guid, claims });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use weft_emulator::io::{Control, Faults};
+use weft_emulator::io::{Control, Faults, LinkTrap};
 use weft_emulator::{Claims, Options};
 use weft_fabric::powered_on::{let_interleave, limit_managers};
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Topology};
@@ -222,7 +222,11 @@ fn after(scene: Scene, world: &mut World) {
         Scene::LinkErrors => {
             let (node, port) = far_link(world);
             for _ in 0..30 {
-                world.control(Control::LinkErrors { node, port });
+                world.control(Control::LinkErrors {
+                    node,
+                    port,
+                    trap: LinkTrap::Integrity,
+                });
                 world.run_for(1.0);
             }
         }

@@ -44,10 +44,16 @@ faults! {
     HalfSpeed = 4, "half speed";
     /// A cable damages ever more packets.
     ErrorsRise = 5, "errors rise";
-    /// A port refuses to leave Init.
-    StuckInInit = 7, "stuck in Init";
+    /// Datagrams of subnet management are lost in one direction of a link.
+    OneWayLoss = 6, "one-way loss";
+    /// A port refuses to leave Init, or its link stays in a state on its way up.
+    Stuck = 7, "stuck in Init or in training";
+    /// One end of a cable is plugged in elsewhere.
+    CableMoved = 8, "cable moved to another port";
     /// Two cables are exchanged, in one end.
     CablesSwapped = 9, "cables swapped";
+    /// A cable between two ports of one switch.
+    Loop = 10, "loop of a cable";
     /// Fabrics that were apart, each with a manager of its own, are joined.
     FabricsJoined = 11, "two fabrics joined";
     /// Ports with small packets and few lanes.
@@ -56,6 +62,8 @@ faults! {
     SwitchDies = 13, "switch dies";
     /// A switch starts again, with empty tables.
     SwitchReboots = 14, "switch reboots";
+    /// A device starts again, and does not write what it says it has written.
+    SetNotApplied = 15, "Set accepted, not applied";
     /// An agent takes a second to answer.
     SlowAgent = 16, "slow SMA";
     /// An agent says nothing, data flows.
@@ -94,6 +102,8 @@ faults! {
     Reorder = 34, "reordering";
     /// Answers come after the last wait for them.
     LateAnswers = 35, "answers after the timeout";
+    /// Answers of an agent come from the LID of another node.
+    WrongSource = 36, "answers from a wrong LID";
     /// The master is killed while it writes.
     MasterKilled = 37, "kill -9 while it writes";
     /// The master stops, and goes on when another one is master.

@@ -1,6 +1,7 @@
 //! Each fault of the catalogue in each state of a fabric that two managers, with their SAs and PMs, take care of: it must
 //! hold what must hold while the fault is there, and everything in time after it.
 
+mod cables;
 mod clients;
 mod fault;
 mod place;
@@ -79,7 +80,13 @@ impl Cell {
             self.fault,
             Fault::FabricsJoined | Fault::LeafCut | Fault::HalfOfLinks
         );
-        topology.hfis().count() > THIRD + 1 && (has_isls || !needs_isls)
+        let places = Places::of(topology, &[]);
+        let has_ports = match self.fault {
+            Fault::CableMoved => !places.free.is_empty(),
+            Fault::Loop => !places.free_pairs.is_empty(),
+            _ => true,
+        };
+        topology.hfis().count() > THIRD + 1 && (has_isls || !needs_isls) && has_ports
     }
 }
 
@@ -358,7 +365,10 @@ impl Run {
             Trouble::Fabric(control) => {
                 self.cluster.control(control.clone())?;
                 match control {
-                    Control::ExchangeCables { .. } => {
+                    Control::ExchangeCables { .. }
+                    | Control::MoveCable { .. }
+                    | Control::PlugCable { .. }
+                    | Control::PullCable { .. } => {
                         self.recabled = Some(self.cluster.now());
                         self.sets.recabled(self.cluster.emulator.network());
                     }

@@ -18,6 +18,12 @@ pub(super) struct Places {
     pub(super) leaves: Vec<Guid>,
     /// Cables between switches.
     pub(super) isls: Vec<Port>,
+    /// Ports of switches with a cable that may break.
+    pub(super) switch_ends: Vec<Port>,
+    /// Ports of switches without a cable.
+    pub(super) free: Vec<Port>,
+    /// Two such ports of one switch.
+    pub(super) free_pairs: Vec<(Guid, PortNum, PortNum)>,
 }
 
 impl Places {
@@ -30,13 +36,32 @@ impl Places {
             switches: topology.switches().iter().map(|id| guid(*id)).collect(),
             leaves: Vec::new(),
             isls: Vec::new(),
+            switch_ends: Vec::new(),
+            free: Vec::new(),
+            free_pairs: Vec::new(),
         };
         for (a, b) in topology.links() {
             match (is_switch(&a), is_switch(&b)) {
-                (true, true) => places.isls.push(named(a)),
-                (false, true) => places.host(named(a), guid(b.node), managers),
-                (true, false) => places.host(named(b), guid(a.node), managers),
+                (true, true) => {
+                    places.isls.push(named(a));
+                    places.switch_ends.extend([named(a), named(b)]);
+                }
+                (false, true) => places.host(named(a), named(b), managers),
+                (true, false) => places.host(named(b), named(a), managers),
                 (false, false) => {}
+            }
+        }
+        for id in topology.switches() {
+            let ports = topology
+                .node(*id)
+                .into_iter()
+                .flat_map(Node::external_ports);
+            let free = ports.filter(|(_, port)| port.peer.is_none());
+            let free: Vec<PortNum> = free.map(|(number, _)| number).collect();
+            let node = guid(*id);
+            places.free.extend(free.iter().map(|port| (node, *port)));
+            if let [a, b, ..] = free[..] {
+                places.free_pairs.push((node, a, b));
             }
         }
         places.leaves.sort_unstable();
@@ -46,10 +71,11 @@ impl Places {
         places
     }
 
-    fn host(&mut self, host: Port, leaf: Guid, managers: &[Port]) {
-        self.leaves.push(leaf);
+    fn host(&mut self, host: Port, leaf: Port, managers: &[Port]) {
+        self.leaves.push(leaf.0);
         if managers.iter().all(|manager| manager.0 != host.0) {
             self.hosts.push(host);
+            self.switch_ends.push(leaf);
         }
     }
 

@@ -3,17 +3,16 @@
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use weft_emulator::ErrorCounts;
-use weft_emulator::io::{Control, Faults};
-use weft_fabric::{Guid, Lid, PortNum, Topology};
+use weft_emulator::io::{Control, Faults, LinkTrap};
+use weft_fabric::{Guid, Lid, Topology};
 use weft_wire::sm::AttributeId;
 
 use super::fault::Fault;
 use super::place::{Places, Port, any};
 use crate::campaign::election::Trouble;
 
-const MS: u64 = 1_000_000;
-const S: u64 = 1_000 * MS;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const S: u64 = 1_000 * MS;
 
 /// Something that is done.
 #[derive(Debug, Clone)]
@@ -45,17 +44,17 @@ pub(super) struct Plant {
 }
 
 impl Plant {
-    fn step(&mut self, at: u64, step: Step) {
+    pub(super) fn step(&mut self, at: u64, step: Step) {
         self.steps.push((at, step));
         self.ends_ns = self.ends_ns.max(at);
     }
 
-    fn control(&mut self, at: u64, control: Control) {
+    pub(super) fn control(&mut self, at: u64, control: Control) {
         self.step(at, Step::Trouble(Trouble::Fabric(control)));
     }
 
     /// Something that begins now and ends in a time.
-    fn during(&mut self, until: u64, begins: Control, ends: Control) {
+    pub(super) fn during(&mut self, until: u64, begins: Control, ends: Control) {
         self.control(0, begins);
         self.control(until, ends);
     }
@@ -81,12 +80,12 @@ pub(super) fn plant(
     plant
 }
 
-struct Planter<'a> {
+pub(super) struct Planter<'a> {
     /// When what ends ends.
-    until: u64,
-    topology: &'a Topology,
-    places: &'a Places,
-    plant: Plant,
+    pub(super) until: u64,
+    pub(super) topology: &'a Topology,
+    pub(super) places: &'a Places,
+    pub(super) plant: Plant,
 }
 
 impl Planter<'_> {
@@ -97,8 +96,11 @@ impl Planter<'_> {
             | Fault::FewerLanes
             | Fault::HalfSpeed
             | Fault::ErrorsRise
-            | Fault::StuckInInit
-            | Fault::CablesSwapped => self.cable(fault, rng),
+            | Fault::OneWayLoss
+            | Fault::Stuck
+            | Fault::CableMoved
+            | Fault::CablesSwapped
+            | Fault::Loop => self.cable(fault, rng),
             Fault::SmallMtu
             | Fault::SlowAgent
             | Fault::SilentAgent
@@ -106,7 +108,9 @@ impl Planter<'_> {
             | Fault::RefusedAttribute
             | Fault::WrongNodeGuid
             | Fault::WrongPortGuid
-            | Fault::LateAnswers => self.agent(fault, rng),
+            | Fault::LateAnswers
+            | Fault::WrongSource => self.agent(fault, rng),
+            Fault::SetNotApplied => self.liar(rng),
             Fault::SwitchDies | Fault::SwitchReboots | Fault::LeavesReboot | Fault::HostsReboot => {
                 self.power(fault, rng)
             }
@@ -125,61 +129,6 @@ impl Planter<'_> {
             | Fault::OwnPort
             | Fault::Failovers
             | Fault::OldMaster => self.managers(fault, rng),
-        }
-    }
-
-    fn cable(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
-        let (node, port) = self.places.cable(rng);
-        let until = self.until;
-        let lasting = rng.random_bool(0.25);
-        let plant = &mut self.plant;
-        let down = Control::LinkDown { node, port };
-        let up = Control::LinkUp { node, port };
-        match fault {
-            Fault::LinkDown if lasting => plant.control(0, down),
-            Fault::LinkDown => plant.during(until, down, up),
-            Fault::LinkFlaps => {
-                let (times, over_ns) = (rng.random_range(1..=15), until);
-                let flap = Control::Flap {
-                    node,
-                    port,
-                    times,
-                    over_ns,
-                };
-                plant.control(0, flap);
-                plant.ends_ns = until;
-            }
-            Fault::FewerLanes => {
-                let lanes = |lanes| Control::LinkLanes { node, port, lanes };
-                plant.control(0, lanes(rng.random_range(1..=3)));
-                if !lasting {
-                    plant.control(until, lanes(4));
-                    plant.control(until + 1, down);
-                    plant.control(until + MS, up);
-                }
-            }
-            Fault::HalfSpeed => {
-                let slow = |slow| Control::LinkSlow { node, port, slow };
-                plant.control(0, slow(true));
-                if !lasting {
-                    plant.control(until, slow(false));
-                }
-            }
-            Fault::ErrorsRise => errors_rise(plant, (node, port), until),
-            Fault::StuckInInit => {
-                let refusal = |refuse| Control::RefuseArm { node, port, refuse };
-                plant.during(until, refusal(true), refusal(false));
-                plant.control(1, down);
-                plant.control(MS, up);
-            }
-            _ => {
-                let ports = [(node, port), self.places.cable(rng)];
-                let plug = Control::ExchangeCables { ports };
-                plant.control(0, plug.clone());
-                if !lasting {
-                    plant.control(until, plug);
-                }
-            }
         }
     }
 
@@ -224,6 +173,10 @@ impl Planter<'_> {
                 );
                 claims(&|claims| claims.refuses = Some(refused))
             }
+            Fault::WrongSource => {
+                let lid = Lid(rng.random_range(1..=16));
+                claims(&|claims| claims.answers_from = Some(lid))
+            }
             Fault::WrongNodeGuid => {
                 let guid = *any(rng, &[Guid(0), other, switch]);
                 claims(&|claims| claims.node_guid = Some(guid))
@@ -239,6 +192,44 @@ impl Planter<'_> {
             _ => claims(&|_| {}),
         };
         self.plant.during(self.until, begins, ends);
+    }
+
+    /// A node that starts again, and does not write an attribute that it says it has written: it answers with what it
+    /// holds, or with what it should.
+    fn liar(&mut self, rng: &mut ChaCha8Rng) {
+        let node = match rng.random_bool(0.5) {
+            true => any(rng, &self.places.hosts).0,
+            false => *any(rng, &self.places.switches),
+        };
+        let attribute = *any(
+            rng,
+            &[
+                AttributeId::PORT_INFO,
+                AttributeId::SWITCH_INFO,
+                AttributeId::LINEAR_FDB,
+                AttributeId::P_KEY_TABLE,
+                AttributeId::SL_TO_SC,
+                AttributeId::SC_TO_VLT,
+            ],
+        );
+        let pretends = rng.random_bool(0.5);
+        let claims = weft_emulator::Claims {
+            ignores: (!pretends).then_some(attribute),
+            pretends: pretends.then_some(attribute),
+            ..weft_emulator::Claims::default()
+        };
+        let truth = weft_emulator::Claims::default();
+        let lies = Control::Claim { node, claims };
+        self.plant.during(
+            self.until,
+            lies,
+            Control::Claim {
+                node,
+                claims: truth,
+            },
+        );
+        self.plant.control(1, Control::NodeDown { node });
+        self.plant.control(MS, Control::NodeUp { node });
     }
 
     fn power(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
@@ -314,7 +305,14 @@ impl Planter<'_> {
             _ => {
                 let (node, port) = self.places.cable(rng);
                 for round in 0..500 {
-                    plant.control(round * 2 * MS, Control::LinkErrors { node, port });
+                    plant.control(
+                        round * 2 * MS,
+                        Control::LinkErrors {
+                            node,
+                            port,
+                            trap: LinkTrap::Integrity,
+                        },
+                    );
                 }
             }
         }
@@ -379,42 +377,4 @@ impl Planter<'_> {
             }
         }
     }
-}
-
-/// A cable that damages ten times as many packets every second, and a port that counts and tells it.
-fn errors_rise(plant: &mut Plant, (node, port): (Guid, PortNum), until: u64) {
-    for second in 0..6 {
-        let damaged = 10_u32.pow(second);
-        let errors = Control::CableErrors {
-            node,
-            port,
-            errors: damaged,
-        };
-        plant.control(u64::from(second) * S, errors);
-        let counted = ErrorCounts {
-            symbol_errors: u64::from(damaged),
-            ..ErrorCounts::default()
-        };
-        let count = Control::CountErrors {
-            node,
-            port,
-            errors: counted,
-        };
-        plant.control(u64::from(second) * S + 1, count);
-        let quality = (5 - second.min(4)) as u8;
-        plant.control(
-            u64::from(second) * S + 2,
-            Control::LinkQuality {
-                node,
-                port,
-                quality,
-            },
-        );
-    }
-    let good = Control::CableErrors {
-        node,
-        port,
-        errors: 0,
-    };
-    plant.control(until.max(7 * S), good);
 }
