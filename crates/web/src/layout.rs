@@ -134,7 +134,7 @@ impl Layout {
 
     /// Whether nothing is shown that is neither there nor missing.
     fn has_no_more(&self, topology: &Topology, missing: &Missing) -> bool {
-        let nodes = self.places.iter().map(|place| place.guid);
+        let mut nodes = self.places.iter().map(|place| place.guid);
         let is_known =
             |guid: Guid| topology.find(guid).is_some() || missing.nodes.contains_key(&guid);
         let links = topology.links().chain(topology.loops()).count();
@@ -149,7 +149,7 @@ impl Layout {
                 topology.peer(PortRef { node, port: at.1 }).is_some() || named.contains(&at)
             })
         };
-        nodes.into_iter().all(is_known)
+        nodes.all(is_known)
             && self.cables().all(|(a, b)| {
                 let is_there = |at: At| topology.find(at.0).is_some();
                 !is_there(a) || !is_there(b) || is_linked(a) || is_linked(b)
