@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_fabric::Snapshot;
 use weft_health::Page;
-use weft_manager::pm::Image;
+use weft_manager::pm::{Image, ImageName};
 
 use crate::columns::{Change, Columns, Kind, Shares};
 use crate::layout::Layout;
@@ -24,25 +24,11 @@ pub struct Known {
     pub page: Arc<Page>,
 }
 
-impl Known {
-    fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.snapshot, &other.snapshot)
-            && self.has_image_of(other)
-            && Arc::ptr_eq(&self.page, &other.page)
-    }
-
-    fn has_image_of(&self, other: &Self) -> bool {
-        let image = |known: &Self| known.image.as_ref().map(Arc::as_ptr);
-        image(self) == image(other)
-    }
-}
-
-/// Layout and columns, computed once for all readers, when something that they are made of is another.
+/// Layout and columns, computed once for all readers, when something that they are made of is another. States and marks
+/// are made at once; loads take longer and come after, see [`Self::to_count`].
 #[derive(Debug, Default)]
 pub struct Board {
     made_of: Option<Known>,
-    /// Of the image and the layout: they cost most, and change when counters have been read.
-    shares: Option<Shares>,
     layout: Arc<Layout>,
     /// Number of the layout, from 1.
     layouts: u64,
@@ -50,6 +36,39 @@ pub struct Board {
     versions: u64,
     /// The last columns, the newest at the end.
     kept: VecDeque<Arc<Columns>>,
+    shares: Shares,
+    /// What the shares are of.
+    counted: Of,
+    /// What they are being made of.
+    counting: Option<Of>,
+}
+
+/// Identity of a layout and of an image.
+type Of = (u64, Option<ImageName>);
+
+/// Loads to be made, which takes some time.
+#[derive(Debug)]
+pub struct ToCount {
+    of: Of,
+    layout: Arc<Layout>,
+    image: Option<Arc<Image>>,
+}
+
+/// Loads that were made.
+#[derive(Debug)]
+pub struct Counted {
+    of: Of,
+    shares: Shares,
+}
+
+impl ToCount {
+    /// Makes them.
+    pub fn count(self) -> Counted {
+        Counted {
+            of: self.of,
+            shares: Shares::of(&self.layout, self.image.as_deref()),
+        }
+    }
 }
 
 /// What a reader gets.
@@ -66,26 +85,71 @@ pub struct Shown {
 impl Board {
     /// Whether the columns are made of this.
     pub fn is_of(&self, known: &Known) -> bool {
-        self.made_of.as_ref().is_some_and(|made| made.is(known))
+        let image = |known: &Known| known.image.as_deref().map(Image::name);
+        self.made_of.as_ref().is_some_and(|made| {
+            Arc::ptr_eq(&made.snapshot, &known.snapshot)
+                && Arc::ptr_eq(&made.page, &known.page)
+                && image(made) == image(known)
+        })
     }
 
-    /// Computes layout and columns anew.
+    /// Makes layout, states and marks anew; loads stay as they were.
     pub fn take(&mut self, known: Known) {
-        let topology = &known.snapshot.topology;
-        if self.layouts == 0 || !self.layout.holds(topology) {
-            self.layout = Arc::new(Layout::of(topology, &self.layout));
+        let (topology, page) = (&known.snapshot.topology, &known.page);
+        // Of what is not listed, it cannot be said that nothing misses it.
+        let is_current = page.generation == known.snapshot.generation && page.left_out() == 0;
+        let before = self.made_of.as_ref().map(|made| &made.snapshot.topology);
+        let holds = match before {
+            None => false,
+            Some(before) if Arc::ptr_eq(before, topology) => {
+                self.layout.shows(topology, page, is_current)
+            }
+            Some(_) => self.layout.holds(topology, page, is_current),
+        };
+        if !holds {
+            let layout = Layout::of(topology, &self.layout, page, is_current);
+            self.layout = Arc::new(layout);
             self.layouts += 1;
             self.kept.clear();
-            self.shares = None;
+            self.shares = Shares::of(&self.layout, None);
         }
-        let made_of = self.made_of.as_ref();
-        let shares = self
-            .shares
-            .take()
-            .filter(|_| made_of.is_some_and(|made| made.has_image_of(&known)));
-        let shares = shares.unwrap_or_else(|| Shares::of(&self.layout, known.image.as_deref()));
-        let columns = Columns::of(&self.layout, topology, shares.clone(), &known.page);
-        self.shares = Some(shares);
+        self.made_of = Some(known);
+        self.make();
+    }
+
+    /// Loads that are to be made; none where they are there, or being made.
+    pub fn to_count(&mut self) -> Option<ToCount> {
+        let image = self.made_of.as_ref()?.image.clone();
+        let of = (self.layouts, image.as_deref().map(Image::name));
+        if self.counting.is_some() || self.counted == of {
+            return None;
+        }
+        self.counting = Some(of);
+        Some(ToCount {
+            of,
+            layout: Arc::clone(&self.layout),
+            image,
+        })
+    }
+
+    /// Takes loads, none where they could not be made. Those of a layout of before are of no use any more.
+    pub fn put(&mut self, counted: Option<Counted>) {
+        self.counting = None;
+        let Some(Counted { of, shares }) = counted else {
+            return;
+        };
+        if of.0 == self.layouts {
+            (self.counted, self.shares) = (of, shares);
+            self.make();
+        }
+    }
+
+    fn make(&mut self) {
+        let Some(Known { snapshot, page, .. }) = &self.made_of else {
+            return;
+        };
+        let shares = self.shares.clone();
+        let columns = Columns::of(&self.layout, &snapshot.topology, shares, page);
         if self.kept.back().is_none_or(|last| **last != columns) {
             self.versions += 1;
             self.kept.push_back(Arc::new(columns));
@@ -93,7 +157,6 @@ impl Board {
                 self.kept.pop_front();
             }
         }
-        self.made_of = Some(known);
     }
 
     /// The layout and its number.

@@ -208,7 +208,7 @@ fn ports_of(layout: &Layout, end: &End) -> std::ops::Range<usize> {
 }
 
 /// Load and wait of each port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shares {
     load: Vec<u8>,
     wait: Vec<u8>,

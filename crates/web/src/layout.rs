@@ -1,10 +1,15 @@
 //! Nodes and cables in the order of the columns.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use weft_fabric::constants::SWITCH_PORTS;
+use weft_fabric::topology::Node;
 use weft_fabric::tree::tiers;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Topology};
+use weft_health::Page;
+
+use crate::missing::{At, GoneNode, Missing};
 
 /// In place of the other end of a cable, where there is none.
 pub const NO_PEER: u32 = u32::MAX;
@@ -26,56 +31,132 @@ pub(crate) struct Place {
 }
 
 /// Nodes and cables, in order: switches from the highest tier down, then hosts, each by pod and by the port of the switch
-/// below which they are. What is lost keeps its place, until something is there that has none.
+/// below which they are. What the page of health misses, and what has been lost since, has its place too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pub(crate) places: Vec<Place>,
     by_guid: BTreeMap<Guid, u32>,
-    /// The other end of each port's cable, [`NO_PEER`] where there never was one.
+    /// The other end of each port's cable, [`NO_PEER`] where none is known.
     pub(crate) peers: Vec<u32>,
 }
 
 impl Layout {
-    /// The layout of a fabric. A cable of `before` that is lost now stays, where both its nodes are there and nothing else
-    /// is plugged in.
-    pub fn of(topology: &Topology, before: &Self) -> Self {
+    /// The layout of a fabric and of what is missing from it. What is lost since `before` stays, unless `page` is about
+    /// this fabric and does not miss it: then it was forgotten.
+    pub fn of(topology: &Topology, before: &Self, page: &Page, is_current: bool) -> Self {
+        let missing = Missing::of(page);
         let order = Order::of(topology);
-        let mut layout = Self::default();
-        let mut first = 0;
-        for id in order.nodes() {
-            let Some(node) = topology.node(id) else {
-                continue;
-            };
-            let ports = u8::try_from(node.external_ports().len()).unwrap_or(u8::MAX);
-            let end = node.end_ports().next();
-            let place = Place {
-                guid: node.guid(),
-                lid: end.map_or(0, |(_, port)| port.info.lid.0),
-                tier: order.tier(id),
-                pod: order.pod(id),
-                ports,
-                first,
-                name: node.name(),
-            };
-            layout
-                .by_guid
-                .insert(place.guid, layout.places.len() as u32);
-            layout.places.push(place);
-            first += u32::from(ports);
-        }
-        layout.peers = vec![NO_PEER; first as usize];
-        for (a, b) in topology.links().chain(topology.loops()) {
-            let ends = (layout.at(topology, a), layout.at(topology, b));
-            if let (Some(a), Some(b)) = ends {
-                layout.plug(a, b);
+        let mut places: Vec<Place> = topology
+            .nodes()
+            .map(|(id, node)| order.place(id, node))
+            .collect();
+        for (guid, gone) in &missing.nodes {
+            if topology.find(*guid).is_none() {
+                places.push(
+                    before
+                        .gone(*guid)
+                        .unwrap_or_else(|| order.gone(*guid, gone)),
+                );
             }
         }
-        layout.keep(before);
+        if !is_current {
+            let more = before.places.iter().filter(|place| {
+                topology.find(place.guid).is_none() && !missing.nodes.contains_key(&place.guid)
+            });
+            places.extend(more.cloned());
+        }
+        let mut layout = Self::default();
+        let ends = ends(topology, &missing, before);
+        layout.put(places, &ends);
+        for (a, b) in topology.links().chain(topology.loops()) {
+            layout.plug(layout.at(topology, a), layout.at(topology, b));
+        }
+        for (a, b) in &missing.cables {
+            layout.plug(layout.port(a.0, a.1), layout.port(b.0, b.1));
+        }
+        for (a, b) in before.cables() {
+            let is_there = |at: At| topology.find(at.0).is_some();
+            if !is_current || !is_there(a) || !is_there(b) {
+                layout.plug(layout.port(a.0, a.1), layout.port(b.0, b.1));
+            }
+        }
         layout
     }
 
-    /// Whether the fabric has nothing that is not in the layout as it is.
-    pub(crate) fn holds(&self, topology: &Topology) -> bool {
+    /// Puts nodes in order: hosts by the ports where their cables end.
+    fn put(&mut self, places: Vec<Place>, ends: &BTreeMap<Guid, At>) {
+        let (mut switches, mut hosts): (Vec<Place>, Vec<Place>) =
+            places.into_iter().partition(|place| place.tier != 0);
+        switches.sort_by_cached_key(|place| {
+            (
+                Reverse(place.tier),
+                place.pod,
+                by_number(&place.name),
+                place.guid,
+            )
+        });
+        let of_switch: BTreeMap<Guid, usize> = (0..)
+            .zip(&switches)
+            .map(|(at, place)| (place.guid, at))
+            .collect();
+        hosts.sort_by_cached_key(|place| {
+            let end = ends.get(&place.guid);
+            let at = end.and_then(|(guid, port)| Some((*of_switch.get(guid)?, *port)));
+            (at.is_none(), at, by_number(&place.name), place.guid)
+        });
+        let mut first = 0;
+        for mut place in switches.into_iter().chain(hosts) {
+            place.first = first;
+            first += u32::from(place.ports);
+            self.by_guid.insert(place.guid, self.places.len() as u32);
+            self.places.push(place);
+        }
+        self.peers = vec![NO_PEER; first as usize];
+    }
+
+    /// Whether it is still the layout: the fabric has nothing that is not in it, and it shows what is missing and, where
+    /// `page` is about this fabric, nothing else that is gone.
+    pub(crate) fn holds(&self, topology: &Topology, page: &Page, is_current: bool) -> bool {
+        self.holds_all(topology) && self.shows(topology, page, is_current)
+    }
+
+    /// The same of a fabric of which it is known that all is in the layout.
+    pub(crate) fn shows(&self, topology: &Topology, page: &Page, is_current: bool) -> bool {
+        let missing = Missing::of(page);
+        let taken = |(node, port): At| {
+            let at = self.port(node, port);
+            at.is_none_or(|at| self.peers[at as usize] != NO_PEER)
+        };
+        missing.nodes.keys().all(|guid| self.find(*guid).is_some())
+            && missing.cables.iter().all(|(a, b)| taken(*a) || taken(*b))
+            && (!is_current || self.has_no_more(topology, &missing))
+    }
+
+    /// Whether nothing is shown that is neither there nor missing.
+    fn has_no_more(&self, topology: &Topology, missing: &Missing) -> bool {
+        let mut nodes = self.places.iter().map(|place| place.guid);
+        let is_known =
+            |guid: Guid| topology.find(guid).is_some() || missing.nodes.contains_key(&guid);
+        let links = topology.links().chain(topology.loops()).count();
+        let shown = self.peers.iter().filter(|peer| **peer != NO_PEER).count() / 2;
+        if shown == links && self.places.len() == topology.len() {
+            return true;
+        }
+        let named: BTreeSet<At> = missing.cables.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        let is_linked = |at: At| {
+            let node = topology.find(at.0);
+            node.is_none_or(|node| {
+                topology.peer(PortRef { node, port: at.1 }).is_some() || named.contains(&at)
+            })
+        };
+        nodes.all(is_known)
+            && self.cables().all(|(a, b)| {
+                let is_there = |at: At| topology.find(at.0).is_some();
+                !is_there(a) || !is_there(b) || is_linked(a) || is_linked(b)
+            })
+    }
+
+    fn holds_all(&self, topology: &Topology) -> bool {
         let nodes = topology.nodes().all(|(_, node)| {
             let Some(place) = self.find(node.guid()) else {
                 return false;
@@ -90,6 +171,26 @@ impl Layout {
                 let ends = (self.at(topology, a), self.at(topology, b));
                 matches!(ends, (Some(a), Some(b)) if self.peers[a as usize] == b)
             })
+    }
+
+    /// Every cable once.
+    fn cables(&self) -> impl Iterator<Item = (At, At)> + '_ {
+        let ports = self
+            .places
+            .iter()
+            .flat_map(|place| (1..=place.ports).map(move |port| (place.guid, PortNum(port))));
+        let ports: Vec<At> = ports.collect();
+        (0..self.peers.len()).filter_map(move |at| {
+            let peer = self.peers[at] as usize;
+            (at < peer)
+                .then(|| Some((ports[at], *ports.get(peer)?)))
+                .flatten()
+        })
+    }
+
+    /// A node that was there before.
+    fn gone(&self, guid: Guid) -> Option<Place> {
+        self.find(guid).cloned()
     }
 
     /// Place of a node.
@@ -109,27 +210,15 @@ impl Layout {
         self.port(topology.node(port.node)?.guid(), port.port)
     }
 
-    fn plug(&mut self, a: u32, b: u32) {
-        self.peers[a as usize] = b;
-        self.peers[b as usize] = a;
-    }
-
-    /// Keeps cables of before.
-    fn keep(&mut self, before: &Self) {
-        let mut ends = Vec::with_capacity(before.peers.len());
-        for place in &before.places {
-            for port in 1..=place.ports {
-                ends.push(self.port(place.guid, PortNum(port)));
-            }
-        }
-        for (here, there) in before.peers.iter().enumerate() {
-            let end = |at: usize| ends.get(at).copied().flatten();
-            let (Some(a), Some(b)) = (end(here), end(*there as usize)) else {
-                continue;
-            };
-            if self.peers[a as usize] == NO_PEER && self.peers[b as usize] == NO_PEER {
-                self.plug(a, b);
-            }
+    /// A cable, where both ends have a place and no other cable.
+    fn plug(&mut self, a: Option<u32>, b: Option<u32>) {
+        if let (Some(a), Some(b)) = (a, b)
+            && a != b
+            && self.peers[a as usize] == NO_PEER
+            && self.peers[b as usize] == NO_PEER
+        {
+            self.peers[a as usize] = b;
+            self.peers[b as usize] = a;
         }
     }
 
@@ -173,7 +262,24 @@ impl Layout {
     }
 }
 
-/// In which order nodes come.
+/// Where the cable of each host ends, those of before and the missing ones too.
+fn ends(topology: &Topology, missing: &Missing, before: &Layout) -> BTreeMap<Guid, At> {
+    let mut ends = BTreeMap::new();
+    for (a, b) in before.cables() {
+        ends.insert(a.0, b);
+        ends.insert(b.0, a);
+    }
+    let gone = missing.nodes.iter();
+    ends.extend(gone.filter_map(|(guid, node)| Some((*guid, node.at?))));
+    for (_, host) in topology.hfis() {
+        let peer = host.external_ports().find_map(|(_, port)| port.peer);
+        let far = peer.and_then(|peer| Some((topology.node(peer.node)?.guid(), peer.port)));
+        ends.extend(far.map(|far| (host.guid(), far)));
+    }
+    ends
+}
+
+/// Tiers and pods of the nodes of a fabric.
 struct Order<'a> {
     topology: &'a Topology,
     tiers: Vec<u32>,
@@ -191,41 +297,36 @@ impl<'a> Order<'a> {
         }
     }
 
-    fn tier(&self, id: NodeId) -> u8 {
-        let tier = self.tiers[id.0 as usize];
-        u8::try_from(tier).unwrap_or(NO_TIER)
-    }
-
-    fn pod(&self, id: NodeId) -> u16 {
-        self.pods[id.0 as usize]
-    }
-
-    /// Switches, then hosts.
-    fn nodes(&self) -> Vec<NodeId> {
-        let mut switches: Vec<NodeId> = self.topology.switches().to_vec();
-        switches.sort_by_cached_key(|id| {
-            let name = self.topology.node(*id).map(|node| node.name());
-            (
-                Reverse(self.tier(*id)),
-                self.pod(*id),
-                by_number(&name.unwrap_or_default()),
-                *id,
-            )
-        });
-        let mut place = vec![u32::MAX; self.topology.len()];
-        for (at, id) in (0..).zip(&switches) {
-            place[id.0 as usize] = at;
+    fn place(&self, id: NodeId, node: &Node) -> Place {
+        let end = node.end_ports().next();
+        Place {
+            guid: node.guid(),
+            lid: end.map_or(0, |(_, port)| port.info.lid.0),
+            tier: u8::try_from(self.tiers[id.0 as usize]).unwrap_or(NO_TIER),
+            pod: self.pods[id.0 as usize],
+            ports: u8::try_from(node.external_ports().len()).unwrap_or(u8::MAX),
+            first: 0,
+            name: node.name(),
         }
-        let mut hosts: Vec<NodeId> = self.topology.hfis().map(|(id, _)| id).collect();
-        hosts.sort_by_cached_key(|id| {
-            let node = self.topology.node(*id);
-            let mut ports = node.into_iter().flat_map(|node| node.external_ports());
-            let peer = ports.find_map(|(_, port)| port.peer);
-            let at = peer.map(|peer| (place[peer.node.0 as usize], peer.port));
-            (at.is_none(), at, *id)
-        });
-        switches.extend(hosts);
-        switches
+    }
+
+    /// A node of which only what the page of health says is known.
+    fn gone(&self, guid: Guid, gone: &GoneNode) -> Place {
+        let beside = gone.at.and_then(|(guid, _)| self.topology.find(guid));
+        let pod = beside.map_or(0, |node| self.pods[node.0 as usize]);
+        let (tier, least) = match gone.is_switch {
+            true => (NO_TIER, SWITCH_PORTS),
+            false => (0, 1),
+        };
+        Place {
+            guid,
+            lid: 0,
+            tier,
+            pod,
+            ports: gone.port.map_or(least, |port| port.0.max(least)),
+            first: 0,
+            name: gone.name.clone(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `assets` | the files of the page |
 //! | `door` | which requests of browsers are answered, and the headers of all answers |
 //! | `layout` | nodes and cables in the order of the columns |
+//! | `missing` | what the page of health misses |
 //! | `columns` | one byte for each port |
 //! | `board` | the columns of now and those before, for readers that ask again and again |
 
@@ -16,9 +17,10 @@ mod board;
 mod columns;
 mod door;
 mod layout;
+mod missing;
 
 pub use assets::{ASSETS, Asset};
-pub use board::{Board, Known, Shown};
+pub use board::{Board, Counted, Known, Shown, ToCount};
 pub use columns::{Change, Columns, Kind, Shares, marks, states};
 pub use door::{Reach, serve};
 pub use layout::{Layout, NO_PEER};

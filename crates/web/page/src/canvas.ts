@@ -258,7 +258,7 @@ export class Canvas {
     context.fillStyle = quiet;
     context.font = "12px system-ui, sans-serif";
     for (const part of picture.parts) {
-      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - 3, 18)];
+      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - 3, 13)];
       const room = (part.x + part.w) * camera.zoom - part.x * camera.zoom;
       if (top < 0 || top > h + 20 || left > w || x(part.x + part.w) < 0) continue;
       if (!part.isPod || (room > 46 && camera.zoom > 2)) context.fillText(part.name, left, Math.max(top, 12));

@@ -1,7 +1,7 @@
 // What is known of the fabric, and the loop that keeps it up to date.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { GetHealthResponse } from "../gen/weft/v1/health_pb";
+import { type GetHealthResponse, HealthColor } from "../gen/weft/v1/health_pb";
 import type { GetPageResponse } from "../gen/weft/v1/web_pb";
 import { healthCalls, PATIENCE, watchCalls, web, whyOf } from "./api";
 import { type Told, told } from "./events";
@@ -200,6 +200,12 @@ async function readEvents(from: string, to: string): Promise<void> {
 function sequence(token: string): number {
   return Number(token.split("-")[1] ?? 0);
 }
+
+effect(() => {
+  const [name, page] = [source.value?.instance, health.value];
+  const word = page === undefined ? "" : { [HealthColor.RED]: "✕ ", [HealthColor.YELLOW]: "! ", [HealthColor.GREEN]: "✓ ", [HealthColor.UNSPECIFIED]: "" }[page.color];
+  document.title = lost.value !== undefined ? "no answer – Weft" : name === undefined ? "Weft" : `${word}${name} – Weft`;
+});
 
 /** The theme that was chosen; none follows the system. */
 export const theme = signal(localStorage.getItem("theme") ?? "");

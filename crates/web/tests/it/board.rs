@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use weft_fabric::enums::{PhysState, PortState};
-use weft_fabric::{PortRef, Snapshot, Topology};
+use weft_fabric::{Guid, PortNum, PortRef, Snapshot, Topology};
 use weft_health::{Color, End, Finding, Kind as Wrong, Page};
 use weft_web::{Board, Change, Kind, Known, marks, states};
 
 use crate::{fabric, guid};
 
 fn known(topology: &Topology, page: &Page) -> Known {
+    // The page is about the generation before, so that nothing is forgotten.
     let snapshot = Snapshot {
+        generation: page.generation + 1,
         topology: Arc::new(topology.clone()),
         ..Snapshot::default()
     };
@@ -118,17 +120,17 @@ fn a_lost_link_and_a_lost_node_are_seen_where_they_were() {
     );
 }
 
-#[test]
-fn what_is_wrong_is_marked_at_both_ends_and_at_all_ports_of_a_node() {
-    let topology = fabric("fattree:1152");
-    let (a, b) = topology.links().last().unwrap();
-    let end = |end: PortRef, whole: bool| End {
-        node: guid(&topology, end),
-        name: String::new(),
+fn end_of(topology: &Topology, end: PortRef, whole: bool) -> End {
+    End {
+        node: guid(topology, end),
+        name: "as it was called".to_owned(),
         port: (!whole).then_some(end.port),
         serial: String::new(),
-    };
-    let finding = |kind, a, b| Finding {
+    }
+}
+
+fn finding(kind: Wrong, a: End, b: Option<End>) -> Finding {
+    Finding {
         kind,
         color: Color::Yellow,
         what: String::new(),
@@ -140,7 +142,66 @@ fn what_is_wrong_is_marked_at_both_ends_and_at_all_ports_of_a_node() {
         host_names: Vec::new(),
         advice: String::new(),
         next: String::new(),
+    }
+}
+
+#[test]
+fn what_was_lost_before_anybody_looked_is_seen_until_it_is_forgotten() {
+    let whole = fabric("fattree:1152");
+    let (a, b) = whole.links().last().unwrap();
+    let host = PortRef {
+        node: whole.hfis().next().unwrap().0,
+        port: PortNum(1),
     };
+    let at = whole.peer(host).unwrap();
+    // Another device is in its place, without a cable.
+    let mut without = fabric("fattree:1152");
+    without.disconnect(host);
+    without.disconnect(a);
+    without.exchange(host.node, Guid(7)).unwrap();
+    for end in [a, b, at] {
+        set(&mut without, end, PortState::DOWN, PhysState::POLLING);
+    }
+    let link = finding(
+        Wrong::MissingLink,
+        end_of(&whole, a, false),
+        Some(end_of(&whole, b, false)),
+    );
+    let of_host = finding(
+        Wrong::MissingHost,
+        end_of(&whole, host, false),
+        Some(end_of(&whole, at, false)),
+    );
+    let page = Page {
+        findings: vec![link, of_host],
+        counts: [(Wrong::MissingLink, 1), (Wrong::MissingHost, 1)].into(),
+        generation: 1,
+        ..Page::default()
+    };
+    let (mut board, mut reader) = (Board::default(), Reader::default());
+    board.take(known(&without, &page));
+    reader.ask(&board);
+    let (_, layout) = board.layout();
+    let names = layout.names();
+    assert_eq!(names.len(), whole.len() + 1);
+    assert!(names.contains(&"as it was called".to_owned()));
+    assert_eq!(reader.count(Kind::State, states::GONE), 1);
+    assert_eq!(reader.count(Kind::State, states::LOST), 3);
+
+    let mut forgotten = known(&without, &Page::default());
+    Arc::make_mut(&mut forgotten.snapshot).generation = 0;
+    board.take(forgotten);
+    reader.ask(&board);
+    assert_eq!(board.layout().1.names().len(), whole.len());
+    assert_eq!(reader.count(Kind::State, states::GONE), 0);
+    assert_eq!(reader.count(Kind::State, states::LOST), 0);
+}
+
+#[test]
+fn what_is_wrong_is_marked_at_both_ends_and_at_all_ports_of_a_node() {
+    let topology = fabric("fattree:1152");
+    let (a, b) = topology.links().last().unwrap();
+    let end = |end, whole| end_of(&topology, end, whole);
     let page = Page {
         findings: vec![
             finding(Wrong::Degraded, end(a, false), Some(end(b, false))),
@@ -158,6 +219,27 @@ fn what_is_wrong_is_marked_at_both_ends_and_at_all_ports_of_a_node() {
     assert_eq!(reader.count(Kind::Marks, marks::SLOW | marks::OTHER), 1);
     let ports = topology.node(b.node).unwrap().external_ports().len();
     assert_eq!(reader.count(Kind::Marks, marks::OTHER), ports - 1);
+}
+
+#[test]
+fn loads_are_made_once_for_a_reading_and_a_layout() {
+    let topology = fabric("one-switch:3");
+    let page = Page::default();
+    let mut board = Board::default();
+    assert!(board.to_count().is_none(), "of nothing");
+    board.take(known(&topology, &page));
+    let first = board.to_count().unwrap();
+    assert!(board.to_count().is_none(), "they are being made");
+    board.put(Some(first.count()));
+    assert!(board.to_count().is_none(), "they are there");
+    board.take(known(&fabric("one-switch:4"), &page));
+    let late = board.to_count().unwrap();
+    board.take(known(&fabric("one-switch:5"), &page));
+    board.put(Some(late.count()));
+    let now = board.to_count();
+    assert!(now.is_some(), "those of another layout are of no use");
+    board.put(None);
+    assert!(board.to_count().is_some(), "they could not be made");
 }
 
 proptest! {

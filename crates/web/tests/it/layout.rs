@@ -1,9 +1,15 @@
 //! Nodes and cables in order.
 
 use weft_fabric::Topology;
+use weft_health::Page;
 use weft_web::{Layout, NO_PEER};
 
 use crate::{fabric, guid};
+
+/// The layout of a fabric that misses nothing.
+fn fresh(topology: &Topology) -> Layout {
+    Layout::of(topology, &Layout::default(), &Page::default(), true)
+}
 
 struct Read {
     guids: Vec<u64>,
@@ -47,7 +53,7 @@ fn every_node_and_cable_of_a_fabric_is_in_the_layout_once() {
         "swd06",
     ] {
         let topology = fabric(spec);
-        let layout = Layout::of(&topology, &Layout::default());
+        let layout = fresh(&topology);
         let read = read(&layout);
         assert_eq!(read.guids.len(), topology.len(), "{spec}");
         let mut sorted = read.guids.clone();
@@ -76,7 +82,7 @@ fn every_node_and_cable_of_a_fabric_is_in_the_layout_once() {
 #[test]
 fn switches_come_from_the_highest_tier_down_and_hosts_in_the_order_of_their_switches() {
     let topology = fabric("fattree:1152");
-    let read = read(&Layout::of(&topology, &Layout::default()));
+    let read = read(&fresh(&topology));
     let hosts = read.tiers.iter().position(|tier| *tier == 0).unwrap();
     assert!(read.tiers[hosts..].iter().all(|tier| *tier == 0));
     assert!(read.tiers[..hosts].is_sorted_by(|a, b| a >= b));
@@ -87,10 +93,10 @@ fn switches_come_from_the_highest_tier_down_and_hosts_in_the_order_of_their_swit
 #[test]
 fn pods_are_what_hangs_together_without_the_highest_tier() {
     let topology = fabric("fattree:1152");
-    let two = read(&Layout::of(&topology, &Layout::default()));
+    let two = read(&fresh(&topology));
     assert!(two.pods.iter().all(|pod| *pod == 0), "two tiers have none");
     let topology = fabric("pgft:3;4,4,4;1,4,4;1,1,1");
-    let three = read(&Layout::of(&topology, &Layout::default()));
+    let three = read(&fresh(&topology));
     let highest = *three.tiers.iter().max().unwrap();
     assert_eq!(highest, 3);
     for (tier, pod) in three.tiers.iter().zip(&three.pods) {
@@ -116,26 +122,23 @@ fn pods_are_what_hangs_together_without_the_highest_tier() {
 
 #[test]
 fn an_empty_fabric_has_an_empty_layout() {
-    let layout = Layout::of(&Topology::default(), &Layout::default());
+    let layout = fresh(&Topology::default());
     assert!(layout.guids().is_empty() && layout.peers().is_empty());
 }
 
 #[test]
 fn a_lost_cable_keeps_its_place_until_another_is_in_its_port() {
     let mut topology = fabric("fattree:1152");
-    let before = Layout::of(&topology, &Layout::default());
+    let before = fresh(&topology);
     let links: Vec<_> = topology.links().collect();
     let between = links.iter().rfind(|(a, b)| {
         topology.switch_index(a.node).is_some() && topology.switch_index(b.node).is_some()
     });
     let (a, b) = *between.unwrap();
     assert!(topology.disconnect(a));
-    let after = Layout::of(&topology, &before);
+    let after = Layout::of(&topology, &before, &Page::default(), false);
     assert_eq!(after.peers(), before.peers());
-    assert_ne!(
-        Layout::of(&topology, &Layout::default()).peers(),
-        before.peers()
-    );
+    assert_ne!(fresh(&topology).peers(), before.peers());
     // The cable of another port is in one of its ends: it leads nowhere else now.
     let (c, _) = *links
         .iter()
@@ -143,7 +146,7 @@ fn a_lost_cable_keeps_its_place_until_another_is_in_its_port() {
         .unwrap();
     topology.disconnect(c);
     topology.plug_cable(a, c);
-    let after = Layout::of(&topology, &before);
+    let after = Layout::of(&topology, &before, &Page::default(), false);
     assert_ne!(after.peers(), before.peers());
     let peers = after.peers();
     let lost = peers

@@ -74,7 +74,7 @@ impl WebService for Services {
 }
 
 impl Services {
-    /// The board as of now. Of several readers one has it made, and the others wait for that.
+    /// The board as of now. Of several readers one has it made, and the others wait for that; nobody waits for loads.
     async fn board(&self) -> Result<OwnedMutexGuard<Board>, Status> {
         let mut board = Arc::clone(&self.page.board).lock_owned().await;
         let known = Known {
@@ -82,14 +82,22 @@ impl Services {
             image: self.port_metrics.latest(),
             page: self.health.page(),
         };
-        if board.is_of(&known) {
-            return Ok(board);
+        if !board.is_of(&known) {
+            let making = tokio::task::spawn_blocking(move || {
+                board.take(known);
+                board
+            });
+            board = making.await.map_err(|_| stopping())?;
         }
-        let making = tokio::task::spawn_blocking(move || {
-            board.take(known);
-            board
-        });
-        making.await.map_err(|_| stopping())
+        if let Some(to_count) = board.to_count() {
+            let whole = Arc::clone(&self.page.board);
+            tokio::spawn(async move {
+                // A panic has its message, and the next reading is counted again.
+                let counted = tokio::task::spawn_blocking(|| to_count.count()).await.ok();
+                whole.lock().await.put(counted);
+            });
+        }
+        Ok(board)
     }
 }
 

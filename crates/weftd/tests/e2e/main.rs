@@ -36,6 +36,7 @@ mod opafmcmd;
 mod operations;
 mod otlp;
 mod outputs;
+mod page;
 mod pager;
 mod pair;
 mod perf_groups;

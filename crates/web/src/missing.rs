@@ -1,0 +1,55 @@
+//! What the page of health misses: it is shown where it was.
+
+use std::collections::BTreeMap;
+
+use weft_fabric::{Guid, PortNum};
+use weft_health::{End, Kind, Page};
+
+/// A port by its node.
+pub(crate) type At = (Guid, PortNum);
+
+/// A node that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GoneNode {
+    pub(crate) name: String,
+    pub(crate) is_switch: bool,
+    /// The highest port that is named, and where its cable led.
+    pub(crate) port: Option<PortNum>,
+    pub(crate) at: Option<At>,
+}
+
+/// Nodes and cables that findings name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) nodes: BTreeMap<Guid, GoneNode>,
+    /// Cables of findings of any kind: those that are there are in the fabric as well.
+    pub(crate) cables: Vec<(At, At)>,
+}
+
+impl Missing {
+    pub(crate) fn of(page: &Page) -> Self {
+        let mut missing = Self::default();
+        for finding in &page.findings {
+            let (a, b) = (&finding.a, finding.b.as_ref());
+            let at = |end: &End| end.port.map(|port| (end.node, port));
+            let far = b.and_then(at);
+            let is_switch = finding.kind == Kind::MissingSwitch;
+            if is_switch || finding.kind == Kind::MissingHost {
+                let node = GoneNode {
+                    name: a.name.clone(),
+                    is_switch,
+                    port: a.port,
+                    at: far,
+                };
+                missing.nodes.insert(a.node, node);
+            }
+            // A cable that was moved is not where it was.
+            if let (Some(a), Some(b)) = (at(a), far)
+                && !matches!(finding.kind, Kind::Moved | Kind::Unintended)
+            {
+                missing.cables.push((a, b));
+            }
+        }
+        missing
+    }
+}
