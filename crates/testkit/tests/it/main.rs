@@ -10,6 +10,7 @@ mod common;
 mod campaign;
 mod capture;
 mod counters;
+mod fencing;
 mod leftovers;
 mod objections;
 mod opareport;
