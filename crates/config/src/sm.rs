@@ -320,8 +320,7 @@ section! {
         default_port_error_action: u32 = 0x0017_2000, "DefaultPortErrorAction" => One(bits32());
         /// Whether answers to multicast tables are checked; 0: a switch that refuses one counts as if it had taken it.
         check_mft_responses: bool = true, "CheckMftResponses" => One(flag());
-        /// Whether the master watches its standbys.
-        #[no_effect("standbys are not watched")]
+        /// Whether the master looks for a standby that asks it no more.
         monitor_standby: bool = true, "MonitorStandby" => One(flag());
         /// Whether memory for ports is allocated on demand.
         #[no_effect("memory is always allocated on demand")]

@@ -15,6 +15,7 @@ use weft_transport::umad::PortSpec;
 
 use crate::access::AccessArgs;
 use crate::black_box::RecordingArgs;
+use crate::fencing::FencingArgs;
 use crate::history::HistoryArgs;
 use crate::listen::Address;
 use crate::metrics_server::MetricsArgs;
@@ -75,6 +76,8 @@ pub(crate) struct Args {
     pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
+    #[command(flatten)]
+    pub(crate) fencing: FencingArgs,
     /// Address of the API: unix:/PATH, or ADDRESS:PORT, of which port 0 chooses a free one; may be given several times. By
     /// default unix:/run/weft/api.sock for instance 0, api.1.sock for instance 1 and so on; for an emulated fabric 127.0.0.1
     /// with port 9313, 9323 and so on. An address other than loopback needs --tls-cert, --tls-key and --tls-client-ca.

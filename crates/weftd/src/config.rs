@@ -12,7 +12,7 @@ use weft_fabric::Guid;
 use weft_fabric::import::TOPOLOGY_FILE_MAX;
 use weft_manager::ManagerSettings;
 use weft_manager::sm::Settings;
-use weft_manager::sm::settings::SettingsError;
+use weft_manager::sm::settings::{Fencing, SettingsError};
 use weft_transport::umad::PortSpec;
 
 use crate::args::Args;
@@ -35,6 +35,7 @@ pub(crate) struct Source {
     file: Option<PathBuf>,
     link_rules: LinkRulesFile,
     instance: usize,
+    fencing: Option<Fencing>,
 }
 
 /// A configuration that can be put in force.
@@ -110,6 +111,7 @@ impl Source {
             file,
             link_rules: LinkRulesFile(args.link_rules.clone()),
             instance: args.instance.into(),
+            fencing: args.fencing.fencing()?,
         })
     }
 
@@ -126,7 +128,7 @@ impl Source {
     /// Reads and checks it.
     pub(crate) fn load(&self) -> Result<Loaded, DaemonError> {
         let Some(file) = &self.file else {
-            let (usable, findings) = self.link_rules.apply(built_in);
+            let (usable, findings) = self.link_rules.apply(|rules| self.built_in(rules));
             return Ok(Loaded { findings, usable });
         };
         let bytes = std::fs::read(file).map_err(|source| DaemonError::ConfigFile {
@@ -159,9 +161,16 @@ impl Source {
     /// cannot use it.
     pub(crate) fn check_or_built_in(&self, text: &str) -> Option<Usable> {
         match text {
-            "" => self.link_rules.apply(built_in).0.ok(),
+            "" => self.link_rules.apply(|rules| self.built_in(rules)).0.ok(),
             text => self.loaded(check(text, "text")).usable.ok(),
         }
+    }
+
+    /// The built-in defaults.
+    fn built_in(&self, rules: LinkRules) -> Result<Usable, Unusable> {
+        let mut usable = built_in(rules)?;
+        usable.settings.fencing.clone_from(&self.fencing);
+        Ok(usable)
     }
 
     /// The first instance of this file.
@@ -171,6 +180,7 @@ impl Source {
             file,
             link_rules: LinkRulesFile(None),
             instance: 0,
+            fencing: None,
         }
     }
 
@@ -188,7 +198,8 @@ impl Source {
         check_started(instance, self.instance)?;
         let all = settings(instance, rules);
         let all = all.map_err(|error| Unusable::Refused(error.to_string()))?;
-        let (settings, queries) = split(all);
+        let (mut settings, queries) = split(all);
+        settings.fencing.clone_from(&self.fencing);
         let text = config.effective_xml();
         let in_force = InForce {
             effective: keys::config(config),

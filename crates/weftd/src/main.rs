@@ -22,6 +22,7 @@ mod event_hub;
 mod event_log;
 mod exposition;
 mod fabric;
+mod fencing;
 mod grpc;
 mod health;
 mod heartbeat;

@@ -2,6 +2,7 @@
 //! do not wait for sweeps: subnet administration, cable information, congestion control, and performance
 //! management with its administration.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -90,6 +91,8 @@ pub(crate) struct Feeds {
     pub(crate) lost: watch::Receiver<Lost>,
     /// Registrations of the master, of a standby; none where they do not hold any more.
     pub(crate) inherited: watch::Receiver<Option<Arc<[u8]>>>,
+    /// Standbys that have a copy of all registrations; none where no copies are made.
+    pub(crate) copied: watch::Sender<Option<BTreeSet<Guid>>>,
     /// Port counters; dropped if the receiver does not keep up.
     pub(crate) images: mpsc::Sender<Arc<Image>>,
     /// Memories of cables.
@@ -129,6 +132,7 @@ pub(crate) fn feeds(
         errors,
         lost,
         inherited: watch::channel(None).1,
+        copied: watch::Sender::new(None),
         images,
         cables,
         kept_images,
@@ -577,6 +581,12 @@ impl Queries {
                 DbSyncOutput::Event(event) => tell_dbsync(&event),
             }
         }
+        let copied = self.dbsync.up_to_date();
+        self.feeds.copied.send_if_modified(|told| {
+            let is_news = *told != copied;
+            *told = copied;
+            is_news
+        });
     }
 
     fn drain(&mut self) {

@@ -163,6 +163,11 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     );
     feeds.inherited = pairing.registrations.subscribe();
     let counters_of_peer = pairing.counters.subscribe();
+    parts.until_stop(
+        "copies at standbys",
+        &stopping,
+        peer::tell_copied(feeds.copied.subscribe(), engine.clone()),
+    );
     let peering = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
     let keeping = keep_registrations(&mut parts, store.as_ref(), offer.clone());
     let audit_dir = store.as_ref().map(store::Store::audit);

@@ -116,7 +116,15 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let store = open_store(args)?;
     let stores_in = store.as_ref().map(Store::dir);
     let history = args.history.place(stores_in, args.instance);
+    // Keys stay in the daemon: a recording has masked ones, from which the next term's cannot be made.
     let recording = args.recording.place(stores_in, args.instance);
+    let recording = recording.filter(|_| !args.fencing.is_on());
+    if args.fencing.is_on() {
+        info!(
+            event = "fencing",
+            "ports get M_Keys of each master's term; the manager's inputs are not recorded"
+        );
+    }
     let images = match args.is_emulated() {
         true => store.as_ref().map(|store| ImagePlace::Dir(store.images())),
         false => Some(ImagePlace::Configured),

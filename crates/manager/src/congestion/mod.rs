@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_fabric::{Guid, PortNum, Sl, Snapshot, Tick};
+use weft_fabric::{Guid, PortNum, PortRef, Sl, Snapshot, Tick};
 use weft_wire::header::status;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -165,6 +165,18 @@ impl Congestion {
         }
     }
 
+    /// The key of the agent that a port belongs to: the one that it has told, else that of opafm.xml.
+    fn m_key(&self, at: PortRef) -> u64 {
+        let snapshot = self.snapshot.as_ref();
+        let node = snapshot.and_then(|snapshot| snapshot.topology.node(at.node));
+        let end = node.and_then(|node| match node.is_switch() {
+            true => node.port(PortNum(0)),
+            false => node.port(at.port),
+        });
+        let told = end.map_or(0, |port| port.info.m_key);
+        if told == 0 { self.settings.m_key } else { told }
+    }
+
     fn send(&mut self, now: Tick) {
         while self.agents.has_room() {
             let Some(job) = self.queue.pop_front() else {
@@ -173,7 +185,7 @@ impl Congestion {
             let Some(want) = self.wants.get(job.want as usize) else {
                 continue;
             };
-            let m_key = self.settings.m_key;
+            let m_key = self.m_key(want.at);
             let smp = match job.writes {
                 true => Smp::set(want.attribute, want.modifier, 0, m_key),
                 false => Smp::get(want.attribute, want.modifier, 0, m_key),

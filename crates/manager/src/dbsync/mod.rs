@@ -23,7 +23,7 @@ pub use tables::{
     CopiedGroup, CopiedSubscription, Registrations, ServiceKey, SubscriptionKey, TableError,
 };
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use weft_fabric::{Guid, Tick};
 use weft_wire::Layout;
@@ -134,11 +134,11 @@ impl DbSync {
         self.server.deadline().into_iter().chain(role).min()
     }
 
-    /// The standbys that have all registrations, as of a moment ago.
-    pub fn up_to_date(&self) -> Vec<Guid> {
+    /// The standbys that have all registrations, as of a moment ago; none where this manager makes no copies.
+    pub fn up_to_date(&self) -> Option<BTreeSet<Guid>> {
         match &self.role {
-            Role::Master(master) => master.up_to_date().collect(),
-            _ => Vec::new(),
+            Role::Master(master) if self.is_on() => Some(master.up_to_date().collect()),
+            _ => None,
         }
     }
 

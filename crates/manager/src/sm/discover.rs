@@ -56,6 +56,7 @@ impl Manager {
         device.work.table_waits = false;
         self.sweep.report.asked += 1;
         *device.work.reading.identity = IdentityAnswers::default();
+        device.identity.tried = 0;
         self.requests
             .schedule
             .begin(node, &mut device.work, Stage::Identify);
@@ -134,10 +135,14 @@ impl Manager {
                 return self.own_node_known(now, node);
             }
             Stage::Identify => {
+                let asked = self.m_key_of(node);
                 let device = &mut self.devices[node];
                 if let Err(why) = complete_identity(device, &self.settings.admission) {
                     self.reject(now, node, why);
                     return false;
+                }
+                if self.asks_with_another_key(now, node, asked) {
+                    return true;
                 }
                 self.after_identity(node)
             }

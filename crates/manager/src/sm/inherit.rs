@@ -4,6 +4,8 @@
 //! A datagram decides who is master, and not what is told here: a suspicion only has the standby ask at once, and
 //! with less patience.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
 
@@ -20,6 +22,10 @@ pub enum Told {
     Registrations(bool),
     /// The master on this port may be gone, for this reason.
     MasterSuspected(Guid, String),
+    /// This standby lacks something of what its master hands on, or lacks nothing any more.
+    Behind(bool),
+    /// To a master: the standbys on these ports have a copy of all registrations; none where no copies are made.
+    Copied(Option<BTreeSet<Guid>>),
 }
 
 /// The master's state, as a standby knows it.
@@ -43,14 +49,15 @@ impl Manager {
         match told {
             Told::State(state) => self.keep_state(state),
             Told::Registrations(are) => self.inheritance.registrations = are,
-            Told::MasterSuspected(..) => {}
+            Told::MasterSuspected(..) | Told::Behind(_) | Told::Copied(_) => {}
         }
     }
 
     /// Keeps a state for the moment of a takeover, and has it written as this manager's own.
     fn keep_state(&mut self, state: Vec<u8>) {
         match store::decode(&state, self.settings.subnet_prefix) {
-            Ok(_) => {
+            Ok(kept) => {
+                self.devices.keys.heard(kept.term);
                 self.out.persist(state.clone());
                 self.inheritance.state = Some(state);
             }
@@ -85,7 +92,9 @@ impl Manager {
                 by_hand,
                 successors,
                 isolation,
+                term,
             }) => {
+                self.devices.keys.heard(term);
                 self.planning.lids = lids;
                 self.planning.drains = drains;
                 self.commands.disabled = disabled;

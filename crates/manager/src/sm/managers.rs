@@ -25,7 +25,7 @@ impl Manager {
         let own = self.devices.own_port();
         View {
             settings: self.settings.election,
-            m_key: self.settings.m_key,
+            m_key: self.own_m_key(),
             own_port: self.devices.own_port_guid(),
             own_link: own.is_some_and(is_up),
             own_master_lid: self.devices.own_master_lid(),
@@ -63,8 +63,11 @@ impl Manager {
                 news,
                 takes_over,
             } => {
+                let mut news = news;
                 if takes_over {
                     self.inherit();
+                    let term = self.begin_term();
+                    news = news.map(|why| why + &term.unwrap_or_default());
                 }
                 if role == SmState::STANDBY {
                     self.registrations.stand_by_for(master);
@@ -146,18 +149,19 @@ impl Manager {
         if !self.requests.transactions.has_room() {
             return; // as if it were lost: who asks asks again
         }
+        let to = self.devices.behind(path).unwrap_or(NO_NODE);
         let smp = Smp {
             method: control.map_or(method::GET, |_| method::SET),
             attribute: AttributeId::SM_INFO,
             modifier: control.map_or(0, |control| control as u32),
             transaction_id: 0,
-            m_key: self.settings.m_key,
+            m_key: self.m_key_of(to),
         };
         let mut mad = Vec::new();
         smp.write_directed(&route, &self.with_act_count(info).to_bytes(), &mut mad);
         let round_trip = self.requests.transactions.overall();
         let target = Target {
-            node: self.devices.behind(path).unwrap_or(NO_NODE),
+            node: to,
             round_trip,
             silent: false,
         };

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `sweep` | the phases of a sweep, and its triggers |
 //! | `leftovers` | time that packets of old routes stay in buffers, for which a change that drains waits |
+//! | `keys` | M_Keys of ports, and terms of masters |
 //! | `devices`, `tables` | the nodes: confirmed state, work in this sweep, health |
 //! | `pump`, `schedule` | the next node to send, and handling of answers and timeouts |
 //! | `requests` | datagrams that are sent |
@@ -65,6 +66,7 @@ mod flapping;
 mod handover;
 mod inherit;
 pub mod isolation;
+mod keys;
 mod learn;
 mod leftovers;
 mod lids;
@@ -255,6 +257,8 @@ impl Manager {
             Told::MasterSuspected(master, why) => {
                 self.tell_election(now, election::Input::Suspected(master, &why));
             }
+            Told::Behind(behind) => self.tell_election(now, election::Input::Behind(behind)),
+            Told::Copied(to) => self.tell_election(now, election::Input::Copied(to)),
             told if !self.election.is_master() => self.keep_told(told),
             _ => {}
         }

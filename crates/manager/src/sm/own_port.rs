@@ -71,7 +71,7 @@ impl Manager {
         let own = self.planning.plan.sm_lid();
         let foreign = ![Lid(0), own].contains(&info.master_sm_lid) && own != Lid(0);
         if view.status() == 0 && foreign && self.election.is_master() {
-            self.tell_election(now, Replaced);
+            self.tell_election(now, Replaced("its own port names another master"));
             return;
         }
         let known = self.devices.own_port().map(|known| known.port_state);

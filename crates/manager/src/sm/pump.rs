@@ -138,7 +138,10 @@ impl Manager {
     fn step(&mut self, now: Tick, node: u32) {
         loop {
             let device = &self.devices[node];
-            let window = self.requests.transactions.budget().per_target;
+            let window = match self.changes_key(node) {
+                true => 1,
+                false => self.requests.transactions.budget().per_target,
+            };
             if device.work.outstanding >= window
                 || device.work.wake_at.is_some()
                 || device.work.stage == Stage::Idle
@@ -189,11 +192,12 @@ impl Manager {
             match expired {
                 // A manager that is no longer master does not retry its requests as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
-                Expired::Again { node, mad, .. } => {
+                Expired::Again { node, mut mad, .. } => {
                     self.is_overdue(node);
                     self.doubt_after_write(node, &mad);
                     self.out.totals.retries += 1;
                     self.sweep.report.retries += 1;
+                    self.change_key(node, &mut mad);
                     self.send_directed(mad);
                 }
                 Expired::GivenUp {

@@ -4,6 +4,7 @@ use weft_fabric::Tick;
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 
+use super::devices::Stage;
 use super::{Manager, Tag};
 use crate::ask::Target;
 use crate::io::Output;
@@ -18,7 +19,7 @@ impl Manager {
     /// Sends the batch to a node.
     pub(super) fn send_batch(&mut self, now: Tick, node: u32, tag: Tag) {
         let device = &self.devices[node];
-        let m_key = device.identity.m_key.unwrap_or(self.settings.m_key);
+        let m_key = self.m_key_of(node);
         let Ok(mut mad) = self.requests.batch.finish(&device.identity.path, m_key) else {
             // Paths are bounded when they are made.
             return;
@@ -26,7 +27,7 @@ impl Manager {
         let target = Target {
             node,
             round_trip: device.health.round_trip,
-            silent: self.devices.is_silent(node),
+            silent: self.devices.is_silent(node) || self.is_given_up(node),
         };
         self.requests.transactions.begin(now, target, tag, &mut mad);
         if let Tag::Stage { .. } = tag {
@@ -41,6 +42,15 @@ impl Manager {
             self.out.totals.count(attribute, sets > 0);
         }
         self.send_directed(mad);
+    }
+
+    /// Whether the manager on a node is asked that was just found gone: it has been silent for a while already.
+    fn is_given_up(&self, node: u32) -> bool {
+        let device = &self.devices[node];
+        let port = device.observed.node.as_ref();
+        let port = port.map(|node| node.info.port_guid);
+        device.work.stage == Stage::AskSm
+            && port.is_some_and(|port| self.election.has_given_up(port))
     }
 
     /// Hands out a datagram with a directed route and counts it.

@@ -4,7 +4,7 @@
 //! Big-endian: `WEFTKEPT`, version u32, subnet prefix u64, number of LIDs u32, number of drains u32,
 //! number of ports u32 (from version 2 on), bytes of quarantines and bytes of those by hand u32 (from
 //! version 3 on), bytes of replacements u32, number of links with errors and of times at which such links were taken out
-//! of use u32 (from version 4 on), bytes of the notes on disabled ports u32 (from version 5 on); for each LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and
+//! of use u32 (from version 4 on), bytes of the notes on disabled ports u32 (from version 5 on), number of terms u32, 1 (version 6); for each LID node GUID u64, base LID u32, port u8, LMC u8; for each drain GUID u64 and
 //! port u8, port 0 for a switch as a whole; for each port GUID u64 and port u8, then those of the end where
 //! it was disabled; for each quarantine GUID u64, port u8, losses at its beginning u32, beginning u64, end
 //! u64, number of losses u8 and their times u64; for each by hand GUID u64, port u8, beginning u64, length
@@ -12,8 +12,10 @@
 //! text of the reason; for each link with errors both ends, rule u8, window, measured, limit, bits, number of
 //! offences u32, beginning, end (0 where it is in use again) and return, u64 where not said otherwise; the times u64; for each note GUID and port of the end that was disabled, time u64,
 //! reason, author, address and name of the node, each with its length u8, kind of the node u8 (0 HFI, 1 switch), and
-//! whether GUID and port, name and kind of the other end follow, u8; at
+//! whether GUID and port, name and kind of the other end follow, u8; the number of the term u64; at
 //! the end the CRC32C of everything before it, u32. Times are nanoseconds of the manager's time.
+//!
+//! Where there was no term yet, as without fencing, version 5 is written, which programs before read.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,7 +36,9 @@ use crate::io::PortNote;
 use crate::link_errors::{ErrorRule, LinkExcess};
 
 const MAGIC: &[u8; 8] = b"WEFTKEPT";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
+/// Without a term.
+const TERMLESS_VERSION: u32 = 5;
 const FIRST_VERSION: u32 = 1;
 /// Where the sizes of the sections begin.
 const SIZES: usize = 20;
@@ -45,8 +49,9 @@ const DRAIN: usize = 9;
 const PORT: usize = 18;
 const OFFENDER: usize = 2 * DRAIN + 1 + 4 * TIME + 4 + 3 * TIME;
 const TIME: usize = 8;
+const TERM: usize = 8;
 /// Bytes for each unit of a section's size.
-const UNITS: [usize; 9] = [LID, DRAIN, PORT, 1, 1, 1, OFFENDER, TIME, 1];
+const UNITS: [usize; 10] = [LID, DRAIN, PORT, 1, 1, 1, OFFENDER, TIME, 1, TERM];
 const CHECKSUM: usize = 4;
 
 /// Stored state.
@@ -60,6 +65,8 @@ pub(crate) struct Kept {
     pub by_hand: ByHand,
     pub successors: Successors,
     pub isolation: KeptIsolation,
+    /// Number of the last term of a master; 0 where there was none.
+    pub term: u64,
 }
 
 /// State to store.
@@ -73,6 +80,7 @@ pub(super) struct Keep<'a> {
     pub by_hand: &'a ByHand,
     pub successors: &'a Successors,
     pub isolation: &'a KeptIsolation,
+    pub term: u64,
 }
 
 /// Why the stored state cannot be used.
@@ -123,15 +131,20 @@ pub(super) fn encode(keep: Keep<'_>, subnet_prefix: u64) -> Vec<u8> {
         keep.isolation.offenders.len(),
         keep.isolation.taken.len(),
         notes.len(),
+        usize::from(keep.term > 0),
     ];
+    let (version, count) = match keep.term {
+        0 => (TERMLESS_VERSION, sizes.len() - 1),
+        _ => (VERSION, sizes.len()),
+    };
     let sections = sizes.iter().zip(UNITS).map(|(size, unit)| size * unit);
-    let len = SIZES + 4 * sizes.len() + sections.sum::<usize>() + CHECKSUM;
+    let len = SIZES + 4 * count + sections.sum::<usize>() + CHECKSUM;
     let mut bytes = Vec::with_capacity(len);
     bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&VERSION.to_be_bytes());
+    bytes.extend_from_slice(&version.to_be_bytes());
     bytes.extend_from_slice(&subnet_prefix.to_be_bytes());
-    for size in sizes {
-        bytes.extend_from_slice(&(size as u32).to_be_bytes());
+    for size in &sizes[..count] {
+        bytes.extend_from_slice(&(*size as u32).to_be_bytes());
     }
     for (end, lid, lmc) in lids {
         bytes.extend_from_slice(&end.0.0.to_be_bytes());
@@ -154,6 +167,9 @@ pub(super) fn encode(keep: Keep<'_>, subnet_prefix: u64) -> Vec<u8> {
     bytes.extend_from_slice(&successors);
     put_isolation(&mut bytes, keep.isolation);
     bytes.extend_from_slice(&notes);
+    if keep.term > 0 {
+        bytes.extend_from_slice(&keep.term.to_be_bytes());
+    }
     let checksum = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
@@ -287,6 +303,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
         offenders,
         taken,
         notes,
+        term,
     ] = sections(bytes)?;
     let found = number(bytes, 12, 8);
     if found != subnet_prefix {
@@ -302,6 +319,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
         by_hand: read_by_hand(by_hand).ok_or(StoreError::Quarantine)?,
         successors: read_successors(successors).ok_or(StoreError::Replacements)?,
         isolation: read_isolation(offenders, taken).ok_or(StoreError::Quarantine)?,
+        term: number(term, 0, term.len().min(TERM)),
     })
 }
 
@@ -313,6 +331,7 @@ fn sections(bytes: &[u8]) -> Result<[&[u8]; UNITS.len()], StoreError> {
         2 => 3,
         3 => 5,
         4 => 8,
+        TERMLESS_VERSION => 9,
         VERSION => UNITS.len(),
         found if bytes.len() >= FIRST_HEADER => return Err(StoreError::Version { found }),
         _ => UNITS.len(),

@@ -43,6 +43,7 @@ fn kept() -> Kept {
             ],
             taken: vec![Tick(1 << 60), Tick((1 << 60) + 1)],
         },
+        term: 7,
     }
 }
 
@@ -110,6 +111,7 @@ fn bytes_of(kept: &Kept) -> Vec<u8> {
         by_hand: &kept.by_hand,
         successors: &kept.successors,
         isolation: &kept.isolation,
+        term: kept.term,
     };
     encode(keep, SUBNET)
 }
@@ -139,6 +141,7 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
         number(&now, 40, 4) as usize,
         number(&now, 44, 4) as usize * OFFENDER,
         number(&now, 48, 4) as usize * TIME,
+        number(&now, 52, 4) as usize,
     ];
     let content: usize = lens.iter().take(sections).sum();
     let (sizes, begin) = (&now[12..20 + 4 * sections], 20 + 4 * UNITS.len());
@@ -156,9 +159,16 @@ fn of_version(version: u8, sections: usize) -> Vec<u8> {
 
 #[test]
 fn the_versions_before_are_read() {
+    let fifth = Kept { term: 0, ..kept() };
+    assert_eq!(decode(&of_version(5, 9), SUBNET).unwrap(), fifth);
+    assert_eq!(
+        bytes_of(&fifth),
+        of_version(5, 9),
+        "programs before read it"
+    );
     let fourth = Kept {
         notes: Notes::new(),
-        ..kept()
+        ..fifth
     };
     assert_eq!(decode(&of_version(4, 8), SUBNET).unwrap(), fourth);
     let third = Kept {
@@ -179,9 +189,9 @@ fn the_versions_before_are_read() {
     };
     assert_eq!(decode(&of_version(1, 2), SUBNET).unwrap(), first);
     let mut next = stored();
-    next[11] = 6;
-    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 6 }));
-    assert_eq!(written_by_newer(&next), Some((6, 5)));
+    next[11] = 7;
+    assert_eq!(decode(&next, SUBNET), Err(StoreError::Version { found: 7 }));
+    assert_eq!(written_by_newer(&next), Some((7, 6)));
 }
 
 #[test]

@@ -76,12 +76,13 @@ impl Manager {
     /// Tells an agent that its trap has arrived.
     fn repress(&mut self, packet: &Packet, view: &SmpView<'_>) {
         let mut mad = Vec::new();
+        let from = self.node_with(packet.slid);
         let smp = Smp {
             method: method::TRAP_REPRESS,
             attribute: AttributeId::NOTICE,
             modifier: view.header.attribute_modifier,
             transaction_id: view.header.transaction_id,
-            m_key: self.settings.m_key,
+            m_key: from.map_or(self.settings.m_key, |node| self.m_key_of(node)),
         };
         match view.header.mgmt_class {
             class::SM_LID_ROUTED => smp.write_lid_routed(view.payload, &mut mad),

@@ -6,6 +6,7 @@ mod process;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::enums::SmState;
@@ -53,6 +54,21 @@ struct Member {
     /// Its host has power; without it nothing can start.
     powered: bool,
     stored: Stored,
+    /// Since when it has been stopped.
+    frozen_at: Tick,
+    /// How far its clock is behind.
+    behind: Duration,
+}
+
+impl Member {
+    /// What its clock says.
+    fn clock(&self, now: Tick) -> Tick {
+        Tick(now.0.saturating_sub(nanoseconds(self.behind)))
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A datagram for a program on a host where no manager is.
@@ -117,6 +133,8 @@ impl Cluster {
             life: Life::Dead,
             powered: true,
             stored: Stored::default(),
+            frozen_at: Tick(0),
+            behind: Duration::ZERO,
         });
         Ok(Self {
             members: members.collect(),
@@ -196,9 +214,10 @@ impl Cluster {
     pub fn command(&mut self, member: usize, command: Command) -> u64 {
         self.commands += 1;
         let id = self.commands;
+        let now = self.members[member].clock(self.now);
         if let Life::Running(process) = &mut self.members[member].life {
             let input = Input::Command { id, command };
-            process.manager.handle(self.now, input);
+            process.manager.handle(now, input);
         }
         id
     }
@@ -259,6 +278,7 @@ impl Cluster {
             return Ok(());
         }
         let (settings, services) = (entry.settings.clone(), self.services.as_ref());
+        entry.behind = Duration::ZERO;
         let process = Process::start(self.now, settings, services, &entry.stored);
         entry.life = Life::Running(Box::new(process));
         self.set_is_sm(member, true)?;
@@ -277,6 +297,7 @@ impl Cluster {
 
     /// Stops a manager that runs.
     pub fn freeze(&mut self, member: usize) {
+        self.members[member].frozen_at = self.now;
         let life = &mut self.members[member].life;
         *life = match std::mem::replace(life, Life::Dead) {
             Life::Running(process) => Life::Frozen(process),
@@ -294,6 +315,13 @@ impl Cluster {
         self.tick(member);
     }
 
+    /// As [`Self::thaw`], but its clock stood still meanwhile, as in a virtual machine that was paused.
+    pub fn thaw_unaware(&mut self, member: usize) {
+        let entry = &mut self.members[member];
+        entry.behind += self.now.since(entry.frozen_at);
+        self.thaw(member);
+    }
+
     /// What a manager would find after a restart; none before it has written anything.
     pub fn stored(&self, member: usize) -> Option<&[u8]> {
         self.members[member].stored.manager.as_deref()
@@ -301,8 +329,9 @@ impl Cluster {
 
     /// Tells a manager that runs something of its master, by another way than the fabric.
     pub fn tell(&mut self, member: usize, told: Told) {
+        let now = self.members[member].clock(self.now);
         if let Life::Running(process) = &mut self.members[member].life {
-            process.manager.tell(self.now, told);
+            process.manager.tell(now, told);
         }
     }
 
@@ -312,14 +341,16 @@ impl Cluster {
     }
 
     fn tick(&mut self, member: usize) {
+        let now = self.members[member].clock(self.now);
         if let Life::Running(process) = &mut self.members[member].life {
-            process.tick(self.now);
+            process.tick(now);
         }
     }
 
-    fn processes(&self) -> impl Iterator<Item = &Process> {
+    /// When each of the managers that run wants to be called.
+    fn deadlines(&self) -> impl Iterator<Item = Tick> {
         self.members.iter().filter_map(|member| match &member.life {
-            Life::Running(process) => Some(&**process),
+            Life::Running(process) => Some(process.deadline()? + member.behind),
             _ => None,
         })
     }
@@ -331,8 +362,7 @@ impl Cluster {
     pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
         loop {
             self.exchange()?;
-            let processes = self.processes().map(Process::deadline);
-            let deadlines = processes.chain([self.emulator.deadline()]).flatten();
+            let deadlines = self.deadlines().chain(self.emulator.deadline());
             let Some(next) = deadlines.min().filter(|next| *next <= until) else {
                 self.now = self.now.max(until);
                 return Ok(());
@@ -367,8 +397,9 @@ impl Cluster {
             let at = |member: &Member| member.host == (node, port);
             if let Some(member) = self.members.iter().position(at) {
                 self.digest.add(self.now, member, false, &packet);
+                let now = self.members[member].clock(self.now);
                 if let Life::Running(process) = &mut self.members[member].life {
-                    process.receive(self.now, packet);
+                    process.receive(now, packet);
                 }
             } else if self.services.is_some() && self.delivered.len() < DELIVERED_MAX {
                 let (at, host) = (self.now, (node, port));
@@ -380,12 +411,13 @@ impl Cluster {
 
     fn take_from(&mut self, member: usize) -> Result<bool, WorldError> {
         let mut moved = false;
+        let now = self.members[member].clock(self.now);
         loop {
             let Life::Running(process) = &mut self.members[member].life else {
                 return Ok(moved);
             };
             let role = process.manager.role();
-            let Some(act) = process.poll(self.now) else {
+            let Some(act) = process.poll(now) else {
                 return Ok(moved);
             };
             moved = true;

@@ -11,6 +11,7 @@ mod alike;
 mod campaign;
 mod capture;
 mod counters;
+mod fencing;
 mod leftovers;
 mod objections;
 mod opareport;

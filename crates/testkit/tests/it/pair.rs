@@ -16,12 +16,18 @@ const SETTLED: Tick = Tick(30_000_000_000);
 
 /// A master, number 0, and its standby, and the master's port.
 fn pair() -> (Cluster, Guid) {
+    pair_with(|_| {})
+}
+
+/// The same, with these changes of the settings.
+fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
     let topology: FabricSpec = "fattree:128".parse().unwrap();
     let topology = topology.generate().unwrap();
     let hosts: Vec<Guid> = topology.hfis().map(|(_, node)| node.guid()).collect();
     let hosts = hosts[..2].iter().map(|host| {
         let mut settings = Settings::default();
         settings.election.elevated_priority = 8;
+        change(&mut settings);
         ((*host, PortNum(1)), settings)
     });
     let options = Options {
@@ -83,12 +89,13 @@ fn a_dead_process_is_replaced_within_a_moment() {
 }
 
 #[test]
-fn a_frozen_process_is_replaced_a_second_after_the_suspicion_and_writes_nothing_when_it_wakes() {
+fn a_frozen_process_is_replaced_half_a_second_after_the_suspicion_and_writes_nothing_when_it_wakes()
+{
     let (mut cluster, master) = pair();
     cluster.freeze(0);
     after(&mut cluster, Duration::from_millis(300));
     suspect(&mut cluster, master);
-    after(&mut cluster, Duration::from_secs(1));
+    after(&mut cluster, Duration::from_millis(500));
     assert_eq!(roles(&cluster), [SmState::MASTER]);
     after(&mut cluster, Duration::from_secs(60));
     cluster.take_writes();
@@ -138,4 +145,104 @@ fn what_a_standby_is_told_of_its_masters_state_is_its_own() {
     after(&mut cluster, Duration::from_secs(5));
     assert_eq!(roles(&cluster), [SmState::MASTER]);
     assert_eq!(cluster.stored(1), Some(&state[..]), "the LIDs stay");
+}
+
+/// A master, number 0, and a better manager, which does not run yet.
+fn better_second() -> Cluster {
+    let topology: FabricSpec = "fattree:128".parse().unwrap();
+    let topology = topology.generate().unwrap();
+    let hosts: Vec<Guid> = topology.hfis().map(|(_, node)| node.guid()).collect();
+    let hosts = hosts[..2].iter().zip([3, 5]).map(|(host, priority)| {
+        let mut settings = Settings::default();
+        settings.election.priority = priority;
+        ((*host, PortNum(1)), settings)
+    });
+    let hosts = hosts.collect();
+    let mut cluster = Cluster::new(Arc::new(topology), Options::default(), hosts).unwrap();
+    cluster.start(0).unwrap();
+    cluster.run_until(Tick(10_000_000_000)).unwrap();
+    cluster
+}
+
+/// Port GUID of a manager.
+fn port_of(cluster: &Cluster, member: usize) -> Guid {
+    let network = cluster.emulator.network();
+    let device = network.device_at(network.find(cluster.host(member)).unwrap());
+    device.info.port_guid
+}
+
+const FIRST: [SmState; 2] = [SmState::MASTER, SmState::STANDBY];
+const SECOND: [SmState; 2] = [SmState::STANDBY, SmState::MASTER];
+
+#[test]
+fn a_master_waits_for_the_copy_at_a_better_standby() {
+    let mut cluster = better_second();
+    let better = port_of(&cluster, 1);
+    cluster.tell(0, Told::Copied(Some([Guid(0x99)].into())));
+    cluster.start(1).unwrap();
+    after(&mut cluster, Duration::from_secs(30));
+    assert_eq!(roles(&cluster), FIRST);
+    cluster.tell(0, Told::Copied(Some([better].into())));
+    after(&mut cluster, Duration::from_secs(2));
+    assert_eq!(roles(&cluster), SECOND);
+    assert!(cluster.take_illegal().is_empty());
+}
+
+#[test]
+fn a_master_waits_no_longer_than_a_minute_for_a_copy() {
+    let mut cluster = better_second();
+    cluster.tell(0, Told::Copied(Some([].into())));
+    cluster.start(1).unwrap();
+    after(&mut cluster, Duration::from_secs(55));
+    assert_eq!(roles(&cluster), FIRST);
+    after(&mut cluster, Duration::from_secs(15));
+    assert_eq!(roles(&cluster), SECOND);
+}
+
+#[test]
+fn a_standby_that_is_behind_is_not_preferred() {
+    let mut cluster = better_second();
+    cluster.start(1).unwrap();
+    cluster.tell(1, Told::Behind(true));
+    after(&mut cluster, Duration::from_secs(60));
+    assert_eq!(roles(&cluster), FIRST);
+    cluster.tell(1, Told::Behind(false));
+    after(&mut cluster, Duration::from_secs(10));
+    assert_eq!(roles(&cluster), SECOND);
+}
+
+#[test]
+fn a_standby_that_is_behind_leads_where_nobody_else_does() {
+    let mut cluster = better_second();
+    cluster.start(1).unwrap();
+    cluster.tell(1, Told::Behind(true));
+    after(&mut cluster, Duration::from_secs(20));
+    cluster.kill(0).unwrap();
+    after(&mut cluster, Duration::from_secs(20));
+    assert_eq!(roles(&cluster), [SmState::MASTER]);
+    // Its priority is its own again: the first one, which is back, stands by.
+    cluster.start(0).unwrap();
+    after(&mut cluster, Duration::from_secs(20));
+    assert_eq!(roles(&cluster), SECOND);
+}
+
+#[test]
+fn a_master_looks_for_a_standby_that_asks_no_more() {
+    for monitors in [true, false] {
+        let (mut cluster, _) = pair_with(|settings| settings.election.monitors_standbys = monitors);
+        cluster.freeze(1);
+        after(&mut cluster, Duration::from_secs(9));
+        assert!(told_of_standby(&mut cluster).is_empty());
+        after(&mut cluster, Duration::from_secs(30));
+        assert_eq!(told_of_standby(&mut cluster).len(), usize::from(monitors));
+        let (_, master) = cluster.running().next().unwrap();
+        let managers = master.snapshot().sms.len();
+        assert_eq!(managers, if monitors { 1 } else { 2 });
+    }
+}
+
+fn told_of_standby(cluster: &mut Cluster) -> Vec<Event> {
+    let events = cluster.take_events().into_iter();
+    let about = |event: &Event| matches!(event, Event::DeviceFault { what, .. } if what.contains("standby"));
+    events.map(|(_, _, event)| event).filter(about).collect()
 }

@@ -13,7 +13,7 @@ use crate::error::DaemonError;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct PeerArgs {
     /// API of another weftd on this fabric, https://HOST:PORT: as a standby, this one takes its state over from there. It
-    /// shows --tls-cert there. http only where both are on one machine.
+    /// shows --tls-cert there. unix:/PATH or http where both are on one machine.
     #[arg(long, value_name = "URL")]
     peer: Option<String>,
     /// CA of the other daemon's certificate, PEM; by default --tls-client-ca.
@@ -51,6 +51,13 @@ impl PeerArgs {
             return Ok(None);
         };
         let refuse = |why: &str| Err(DaemonError::Usage(format!("--peer {address}: {why}")));
+        if let Some(path) = address.strip_prefix("unix:") {
+            let address = address.clone();
+            return match path.starts_with('/') {
+                true => Ok(Some(Peer { address, tls: None })),
+                false => refuse("expected unix:/PATH"),
+            };
+        }
         let address = address.trim_end_matches('/').to_owned();
         if let Some(rest) = address.strip_prefix("http://") {
             return match is_here(rest) {
@@ -62,7 +69,7 @@ impl PeerArgs {
             };
         }
         if !address.starts_with("https://") {
-            return refuse("expected https://HOST:PORT");
+            return refuse("expected https://HOST:PORT or unix:/PATH");
         }
         let [cert, key, client_ca] = own;
         let ca = self.peer_ca.as_ref().or(client_ca);
@@ -122,6 +129,7 @@ mod tests {
             "http://127.0.0.1:9313",
             "http://[::1]:9313/",
             "http://localhost:9313",
+            "unix:/run/weft/api.1.sock",
         ] {
             assert!(peer(address).unwrap().unwrap().tls.is_none(), "{address}");
         }
@@ -129,6 +137,7 @@ mod tests {
             ("http://10.0.0.2:9313", "http is not encrypted"),
             ("http://127.0.0.1.example.org:9313", "http is not encrypted"),
             ("10.0.0.2:9313", "expected https://HOST:PORT"),
+            ("unix:api.sock", "expected unix:/PATH"),
             ("https://10.0.0.2:9313", "https needs --tls-cert"),
         ] {
             let said = peer(address).unwrap_err().to_string();

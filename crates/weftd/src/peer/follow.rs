@@ -32,6 +32,10 @@ const ANSWER: Duration = Duration::from_secs(5);
 const LIVES: Duration = Duration::from_secs(2);
 /// Acknowledgements that wait.
 const WORDS: usize = 8;
+/// Time for which this standby may lack a change and counts as even.
+const EVEN_WITHIN: Duration = Duration::from_secs(1);
+/// Time after the start in which a daemon that has not been reached yet may still be the master.
+const REACHED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Where parts go.
 pub(crate) struct Takers {
@@ -55,6 +59,28 @@ pub(crate) struct Following {
     pub(super) behind_since: Option<Instant>,
 }
 
+/// Whether this standby is known to lack something, as its manager was told last.
+#[derive(Debug)]
+struct Lag {
+    told: bool,
+    start: Instant,
+    /// The other one has been followed as the master.
+    had_master: bool,
+}
+
+impl Lag {
+    /// Whether something is lacking now.
+    fn is(&self, shown: &Following) -> bool {
+        match (shown.connected, shown.leads) {
+            (true, true) => shown
+                .behind_since
+                .is_some_and(|since| since.elapsed() >= EVEN_WITHIN || shown.taken == 0),
+            (true, false) => false,
+            (false, _) => self.had_master || self.start.elapsed() < REACHED_WITHIN,
+        }
+    }
+}
+
 /// Follows for ever.
 pub(crate) async fn follow(
     peer: Peer,
@@ -65,6 +91,11 @@ pub(crate) async fn follow(
     shown.send_modify(|shown| shown.address.clone_from(&peer.address));
     let mut pause = PAUSE;
     let mut told = false;
+    let mut lag = Lag {
+        told: false,
+        start: Instant::now(),
+        had_master: false,
+    };
     loop {
         let mut follower = Follower {
             hub: &hub,
@@ -72,7 +103,9 @@ pub(crate) async fn follow(
             shown: &shown,
             arrived: Vec::new(),
             master: None,
+            lag: &mut lag,
         };
+        follower.tell_lag().await;
         let (why, was_connected) = follower.once(&peer).await;
         let master = follower.master;
         shown.send_modify(|shown| (shown.connected, shown.leads) = (false, false));
@@ -129,6 +162,7 @@ struct Follower<'a> {
     arrived: Vec<(PartKind, Part)>,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
+    lag: &'a mut Lag,
 }
 
 impl Follower<'_> {
@@ -174,7 +208,16 @@ impl Follower<'_> {
             };
             let beat = sign.heartbeat.and_then(|beat| beat.try_into().ok());
             patience = beat.map_or(ANSWER, |beat: Duration| (MISSED * beat).min(ANSWER));
-            self.master = sign.master.then_some(Guid(sign.port_guid));
+            let led = std::mem::replace(
+                &mut self.master,
+                sign.master.then_some(Guid(sign.port_guid)),
+            );
+            if let (Some(led), None) = (led, self.master) {
+                let why = "it says that it is not master any more".to_owned();
+                let suspected = Told::MasterSuspected(led, why);
+                // The manager's thread ends with the daemon.
+                let _ = self.takers.engine.send(Request::Tell(suspected)).await;
+            }
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
                 Some(Ok(Some(part))) => {
@@ -185,6 +228,7 @@ impl Follower<'_> {
             }
             let taken = self.take().await;
             self.show(&sign, taken);
+            self.tell_lag().await;
             if let Some(taken) = taken {
                 let word = v1::WatchStateRequest { taken };
                 if words.send(word).await.is_err() {
@@ -223,6 +267,17 @@ impl Follower<'_> {
             }
         }
         Some(last)
+    }
+
+    /// Tells the manager when this standby falls behind, and when it is even again.
+    async fn tell_lag(&mut self) {
+        self.lag.had_master |= self.master.is_some();
+        let behind = self.lag.is(&self.shown.borrow());
+        if std::mem::replace(&mut self.lag.told, behind) != behind {
+            // The manager's thread ends with the daemon.
+            let told = Told::Behind(behind);
+            let _ = self.takers.engine.send(Request::Tell(told)).await;
+        }
     }
 
     fn show(&self, sign: &v1::WatchStateResponse, taken: Option<u64>) {

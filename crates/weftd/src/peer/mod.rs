@@ -27,7 +27,7 @@ mod shown;
 pub(crate) use args::{Peer, PeerArgs};
 pub(crate) use follow::{Following, Takers, follow};
 pub(crate) use offer::Offer;
-pub(crate) use pairing::{Pairing, offer_state};
+pub(crate) use pairing::{Pairing, offer_state, tell_copied};
 pub(crate) use parts::PartKind;
 pub(crate) use serve::{PeerStream, stream};
 pub(crate) use shown::Peering;

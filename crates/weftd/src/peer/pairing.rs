@@ -1,9 +1,12 @@
 //! The parts of the daemon that a pair connects, at the start.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
+use weft_fabric::Guid;
+use weft_manager::sm::Told;
 
 use super::{Following, Offer, PartKind, Peer, Peering, Takers, follow};
 use crate::event_hub::EventHub;
@@ -63,6 +66,20 @@ impl Pairing {
             following,
         }
     }
+}
+
+/// Tells the manager which standbys have a copy of the registrations, until nobody knows any more.
+pub(crate) async fn tell_copied(
+    mut copied: watch::Receiver<Option<BTreeSet<Guid>>>,
+    engine: mpsc::Sender<Request>,
+) {
+    while copied.changed().await.is_ok() {
+        let told = Told::Copied(copied.borrow_and_update().clone());
+        if engine.send(Request::Tell(told)).await.is_err() {
+            break; // the daemon is ending
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Hands each state on that the manager has written, until there are no more.

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 use tonic::Code;
@@ -66,6 +67,27 @@ fn counters(daemon: &Daemon) -> Option<Value> {
 /// Waits until a total is this.
 fn total(daemon: &Daemon, counter: &str, value: u64) -> Value {
     wait_for(|| counters(daemon).filter(|port| port["totals"][counter] == value))
+}
+
+/// Totals are handed on every 10 s.
+const HANDED_ON: Duration = Duration::from_secs(12);
+
+#[test]
+fn totals_go_on_at_the_standby_of_a_pair() {
+    let lab = Lab::new();
+    let master = lab.daemon(&[]);
+    let peer = ["--peer", &master.api, "--host", "0x0011750101000002"];
+    let standby = lab.daemon(&peer);
+    total(&master, "xmit_discards", 0);
+    lab.errors("5", "700", "40");
+    let before = total(&master, "xmit_discards", 40);
+    std::thread::sleep(HANDED_ON);
+    master.signal("KILL");
+    let after = total(&standby, "xmit_discards", 40);
+    assert_eq!(after["since"], before["since"]);
+    lab.errors("5", "1", "2");
+    let later = total(&standby, "xmit_discards", 42);
+    assert_eq!(later["totals"]["local_link_integrity_errors"], 701);
 }
 
 #[test]

@@ -3,14 +3,16 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use weft_fabric::PortNum;
 use weft_wire::header::method;
 
-use crate::harness::{Daemon, configure, wait_for};
+use crate::harness::{Daemon, configure, data, wait_for};
 use crate::registrations::{Site, stored};
 
 /// Longest time from a death to a new master here, where debug builds share few cores with other tests. Without a pair
@@ -107,6 +109,8 @@ fn a_standby_takes_over_at_once_with_all_that_was_promised() {
     let (master, standby) = (&pair.master, &pair.standby);
     master.weft_ok(&["port", "disable", "--reason", "a bad cable", port]);
     master.weft_ok(&["drain", "node:core2"]);
+    let link = "node:edge2:port:5";
+    master.weft_ok(&["quarantine", "add", link, "--reason", "it flaps"]);
     wait_for(|| stored(master.dir.path()).exists().then_some(()));
     let writes = pair.site.settled();
     pair.even();
@@ -122,6 +126,11 @@ fn a_standby_takes_over_at_once_with_all_that_was_promised() {
     assert!(took < AT_ONCE, "{took:?}: {}", standby.log());
     assert_eq!(standby.weft_ok(&["route", "drains"]), drains);
     assert_eq!(standby.weft_ok(&["port", "list", "--disabled"]), disabled);
+    let quarantined = standby.weft_ok(&["quarantine", "list"]);
+    assert!(
+        quarantined.contains("edge2") && quarantined.contains("it flaps"),
+        "{quarantined}"
+    );
     assert_eq!(pair.site.settled(), writes, "Sets to multicast tables");
     assert_eq!(pair.site.asked(), [0; 16], "hosts notice nothing");
     assert_eq!(pair.totals().0, changes, "states of ports");
@@ -247,4 +256,118 @@ fn a_cut_channel_is_no_death_and_what_was_handed_on_counts_as_old() {
             .all(|asked| *asked == 1)
             .then_some(())
     });
+}
+
+/// M_Keys of all end ports, sorted.
+fn keys(site: &Site) -> Vec<u64> {
+    let mut keys = site.fabric.inspect(|emulator| {
+        let network = emulator.network();
+        let ends = network.devices().filter_map(|(_, device)| {
+            let number = PortNum(u8::from(!device.is_switch()));
+            device.port(number)
+        });
+        ends.map(|at| network.port(at).info().m_key)
+            .collect::<Vec<u64>>()
+    });
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn with_fencing_ports_have_other_keys_after_a_takeover_and_none_after_its_end() {
+    let site = Site::new("fattree:16,radix=8");
+    let place = tempfile::tempdir().unwrap();
+    let secret = place.path().join("secret");
+    std::fs::write(&secret, [0x5E; 32]).unwrap();
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
+    let fenced = ["--fencing-secret", secret.to_str().unwrap()];
+    let master = site.start(elevating(), 0).args(&fenced).up();
+    let peer = ["--peer", &master.api];
+    let standby = site.start(elevating(), 1).args(&peer).args(&fenced).up();
+    master.logs("devices get the keys of term 1");
+    let first = keys(&site);
+    assert!(first[0] != 0 && first.windows(2).all(|two| two[0] < two[1]));
+    let shown = master.weft_ok(&["fabric", "show", "--json"]);
+    assert!(!shown.contains(&format!("{:x}", first[0])), "{shown}");
+    wait_for(|| (Pair::shown(&standby)?["behind"] == 0).then_some(()));
+
+    let dies = Instant::now();
+    master.signal("KILL");
+    leads(&standby, dies);
+    standby.logs("devices get the keys of term 2");
+    let second = keys(&site);
+    assert!(second.iter().all(|key| *key != 0 && !first.contains(key)));
+    assert!(
+        !standby.log().contains("does not answer"),
+        "{}",
+        standby.log()
+    );
+    standby.signal("KILL");
+
+    let last = site
+        .start(elevating(), 2)
+        .args(&fenced)
+        .args(&["--fencing-end"])
+        .up();
+    wait_for(|| keys(&site).iter().all(|key| *key == 0).then_some(()));
+    drop(last);
+}
+
+#[test]
+fn a_pair_works_over_a_unix_socket() {
+    let site = Site::new("one-switch:4");
+    let place = tempfile::tempdir().unwrap();
+    let socket = format!("unix:{}", place.path().join("api.sock").display());
+    let master = site.start(elevating(), 0).args(&["--listen", &socket]).up();
+    let standby = site.start(elevating(), 1).args(&["--peer", &socket]).up();
+    is_followed(&master, &standby);
+}
+
+/// The standby has the master's state, byte for byte.
+fn is_followed(master: &Daemon, standby: &Daemon) {
+    let state = |daemon: &Daemon| std::fs::read(daemon.dir.path().join("state/state.0")).ok();
+    wait_for(|| (state(master)? == state(standby)?).then_some(()));
+    standby.logs("connected to the manager at");
+}
+
+#[test]
+fn over_tls_only_the_certificate_of_an_administrator_follows() {
+    let [ca, server, server_key, client, client_key] = [
+        "ca.pem",
+        "server.pem",
+        "server.key",
+        "client.pem",
+        "client.key",
+    ]
+    .map(|name| data(name).to_str().unwrap().to_owned());
+    let names = "certificates = [\"cn:client.test\"]";
+    for (rules, follows) in [
+        (format!("[administer]\n{names}\n"), true),
+        (format!("[operate]\n{names}\n"), false),
+    ] {
+        let site = Site::new("one-switch:4");
+        let dir = elevating();
+        let access = dir.path().join("access.toml");
+        std::fs::write(&access, rules).unwrap();
+        let shows = |cert: &str, key: &str| {
+            let words = ["--tls-cert", cert, "--tls-key", key, "--tls-client-ca", &ca];
+            words.map(str::to_owned)
+        };
+        let own = shows(&server, &server_key);
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let access = ["--access", access.to_str().unwrap()];
+        let master = site.start(dir, 0).args(&own).args(&access).up();
+        assert!(master.api.starts_with("https://"), "{}", master.api);
+        let own = shows(&client, &client_key);
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let peer = ["--peer", &master.api];
+        let standby = site.start(elevating(), 1).args(&own).args(&peer).up();
+        if follows {
+            is_followed(&master, &standby);
+        } else {
+            standby.logs("no signs of life of the manager at");
+            standby.logs("administer");
+            assert!(!standby.log().contains("connected to the manager at"));
+        }
+    }
 }

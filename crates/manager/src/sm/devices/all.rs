@@ -10,6 +10,7 @@ use super::device::Device;
 use crate::sm::admission::Refusals;
 use crate::sm::flapping::Flapping;
 use crate::sm::isolation::Isolation;
+use crate::sm::keys::Keys;
 use crate::sm::quarantine::ByHand;
 use crate::sm::replacements::Replacements;
 use crate::sm::strangers::StrangerRows;
@@ -39,6 +40,8 @@ pub(crate) struct Devices {
     pub storms: Storms,
     /// HFIs in the place of others.
     pub replacements: Replacements,
+    /// M_Keys of ports.
+    pub keys: Keys,
     all: Vec<Device>,
     by_guid: BTreeMap<Guid, u32>,
     /// Nodes that did not answer the last request; they may have left the fabric since.

@@ -24,8 +24,10 @@ pub(crate) struct Identity {
     pub said_port: PortNum,
     /// What its end port said about its LID when it was read last.
     pub lids: LidReading,
-    /// Its key, where another than the manager's is set.
+    /// Its key, where it has told one.
     pub m_key: Option<u64>,
+    /// Keys that were tried in this sweep, while it has told none.
+    pub tried: u32,
 }
 
 /// The LID of an end port, when it was read.
@@ -56,6 +58,7 @@ impl Device {
             said_port: PortNum(0),
             lids: LidReading::default(),
             m_key: None,
+            tried: 0,
         };
         Self {
             identity,

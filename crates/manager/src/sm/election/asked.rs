@@ -42,6 +42,9 @@ impl Election {
             && guid != view.own_port
             && said.sm_key == view.settings.sm_key
             && matches!(said.sm_state_current, SmState::MASTER | SmState::STANDBY);
+        if counts && said.sm_state_current == SmState::STANDBY {
+            self.standby_asked(now, view, guid);
+        }
         let is_news = counts.then(|| self.others.hear(said)).flatten();
         let Some(is_news) = is_news else {
             return;
@@ -51,6 +54,7 @@ impl Election {
         }
         let better = Rank::of(said.priority, guid) > self.rank(view);
         let hand_over = better && self.may_hand_over(now) && self.handovers.under_way.is_none();
+        let hand_over = hand_over && self.handovers.wait.is_none();
         if is_news || hand_over {
             self.sweep();
         }

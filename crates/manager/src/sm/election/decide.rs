@@ -84,7 +84,9 @@ impl Election {
                 self.stand_by(now, &peer, "two masters have met and the other is better");
                 return Verdict::Rest;
             }
-            Some((SmState::STANDBY, peer)) if self.may_hand_over(now) => {
+            Some((SmState::STANDBY, peer))
+                if self.may_hand_over(now) && self.is_ready(now, peer.info.port_guid) =>
+            {
                 self.hand_over(now, view, &peer);
                 return Verdict::Rest;
             }

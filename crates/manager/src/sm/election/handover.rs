@@ -1,6 +1,7 @@
 //! Handover to a better manager. Nothing is written meanwhile, because the other may
 //! be master already.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Tick};
@@ -15,6 +16,9 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// for something first, such as the master's records.
 const PAUSE: Duration = Duration::from_secs(60);
 
+/// Longest time for which a better standby that has no copy yet is waited for.
+const COPIED_WITHIN: Duration = Duration::from_secs(60);
+
 /// A handover that waits for its acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Handover {
@@ -24,17 +28,72 @@ pub(super) struct Handover {
     pub until: Tick,
 }
 
+/// A better standby that has no copy yet of what this manager has promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Port GUID of the standby.
+    to: Guid,
+    /// Until when it is waited for.
+    until: Tick,
+    /// That time is over, and a sweep asked for.
+    over: bool,
+}
+
 /// Handovers to better managers.
 #[derive(Debug, Default)]
 pub(super) struct Handovers {
     pub under_way: Option<Handover>,
     /// No further one before this: the last one was not acknowledged.
     not_before: Tick,
+    pub wait: Option<Wait>,
+    /// Ports of the standbys that have a copy; none where no copies are made.
+    copied: Option<BTreeSet<Guid>>,
+}
+
+impl Handovers {
+    /// When the time for a copy is over.
+    pub(super) fn wait_ends(&self) -> Option<Tick> {
+        self.wait.filter(|wait| !wait.over).map(|wait| wait.until)
+    }
 }
 
 impl Election {
     pub(super) fn may_hand_over(&self, now: Tick) -> bool {
         now >= self.handovers.not_before
+    }
+
+    /// Whether a better standby has a copy of what this manager has promised, or was waited for long enough.
+    pub(super) fn is_ready(&mut self, now: Tick, to: Guid) -> bool {
+        let copied = self.handovers.copied.as_ref();
+        if copied.is_none_or(|copied| copied.contains(&to)) {
+            self.handovers.wait = None;
+            return true;
+        }
+        let until = now + COPIED_WITHIN;
+        let begun = self.handovers.wait.filter(|wait| wait.to == to);
+        let over = false;
+        let wait = begun.unwrap_or(Wait { to, until, over });
+        self.handovers.wait = Some(wait);
+        wait.until <= now
+    }
+
+    /// These standbys have a copy.
+    pub(super) fn copied(&mut self, to: Option<BTreeSet<Guid>>) {
+        self.handovers.copied = to;
+        let copied = self.handovers.copied.as_ref();
+        let has = |wait: &Wait| copied.is_none_or(|copied| copied.contains(&wait.to));
+        if self.handovers.wait.take_if(|wait| has(wait)).is_some() {
+            self.sweep();
+        }
+    }
+
+    /// Hands over even without a copy when the time for it is over.
+    pub(super) fn end_wait(&mut self, now: Tick) {
+        let wait = self.handovers.wait.as_mut();
+        if let Some(wait) = wait.filter(|wait| !wait.over && wait.until <= now) {
+            wait.over = true;
+            self.sweep();
+        }
     }
 
     /// Requests a better standby to take over.

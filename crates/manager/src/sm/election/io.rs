@@ -1,5 +1,7 @@
 //! Inputs, view and actions of an election.
 
+use std::collections::BTreeSet;
+
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::enums::SmState;
 use weft_wire::sm::{SmInfo, SmInfoControl};
@@ -60,8 +62,12 @@ pub(in crate::sm) enum Input<'a> {
     NotFound(Guid),
     /// The master on this port may be gone, for this reason.
     Suspected(Guid, &'a str),
-    /// The manager's own port names another master.
-    Replaced,
+    /// This standby is behind its master, or is not any more.
+    Behind(bool),
+    /// The standbys that have a copy of what this master has promised; none where no copies are made.
+    Copied(Option<BTreeSet<Guid>>),
+    /// Another manager has become master, for this reason.
+    Replaced(&'static str),
     /// A manager has reported its SMInfo, or its agent that none runs there.
     Answered(Question, Option<SmInfo>),
     NotAnswered(Question),

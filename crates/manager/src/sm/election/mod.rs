@@ -135,7 +135,11 @@ impl Election {
         let handover = self.handovers.under_way.map(|handover| handover.until);
         let check = self.watch.check.as_ref().map(|check| check.next);
         let polls = self.watch.poll_at.into_iter().chain(check);
-        polls.chain(handover).min()
+        polls
+            .chain(handover)
+            .chain(self.handovers.wait_ends())
+            .chain(self.standby_due())
+            .min()
     }
 
     /// The other managers, in order of their port GUIDs.
@@ -156,12 +160,16 @@ impl Election {
                 self.poll_master(now, view);
                 self.go_on_checking(now, view);
                 self.end_stale_handover(now);
+                self.end_wait(now);
+                self.look_for_standbys(now);
             }
             Input::Asked(asked) => self.asked(now, view, asked),
             Input::Found(peer) => self.found(view, peer),
             Input::NotFound(port) => self.not_found(view, port),
             Input::Suspected(master, why) => self.suspected(now, view, master, why),
-            Input::Replaced => self.replaced(),
+            Input::Behind(behind) => self.watch.behind = behind,
+            Input::Copied(to) => self.copied(to),
+            Input::Replaced(why) => self.replaced(why),
             Input::Answered(question, info) => self.answered(now, view, question, info),
             Input::NotAnswered(question) => self.not_answered(now, view, question),
         }
@@ -196,6 +204,7 @@ impl Election {
     pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
         match self.is_master() && self.others.any_seen && !self.restored {
             true => settings.priority.max(settings.elevated_priority),
+            false if self.watch.lags() && !self.is_master() => 0,
             false => settings.priority,
         }
     }
@@ -268,7 +277,11 @@ impl Election {
         self.restored &= role == SmState::MASTER;
         self.role = role;
         self.watch.begin(master);
+        self.watch.stood_by |= role == SmState::STANDBY;
+        self.watch.stood_by &= role != SmState::MASTER;
         self.handovers.under_way = None;
+        self.handovers.wait = None;
+        self.others.forget_asks();
         self.acts.push(Act::Role {
             role,
             master,

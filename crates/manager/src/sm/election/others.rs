@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
@@ -48,6 +48,8 @@ pub(super) struct Others {
     /// Roles and priorities in requests of other managers, by port GUID: a
     /// change is examined once.
     heard: BTreeMap<Guid, (SmState, u8)>,
+    /// When a standby is to have asked this master again, by port GUID.
+    asks_until: BTreeMap<Guid, Tick>,
     /// Another manager was seen since the start: the priority of a master is the elevated one.
     pub any_seen: bool,
 }
@@ -56,6 +58,11 @@ impl Others {
     /// Whether a further manager, or this one again, can be remembered.
     fn have_room<T>(of: &BTreeMap<Guid, T>, port: Guid) -> bool {
         of.len() < PEERS_MAX || of.contains_key(&port)
+    }
+
+    /// Another role: nobody is expected to ask.
+    pub(super) fn forget_asks(&mut self) {
+        self.asks_until.clear();
     }
 
     /// Records a manager's SMInfo. Returns whether that is news; `None` if no further manager
@@ -105,6 +112,43 @@ impl Election {
         let peers = self.others.peers.values();
         let wanted = peers.filter(takes_part).filter(|peer| wanted(peer));
         wanted.max_by_key(|peer| peer.rank()).cloned()
+    }
+
+    /// A standby has asked this master.
+    pub(super) fn standby_asked(&mut self, now: Tick, view: &View, port: Guid) {
+        let settings = &view.settings;
+        let patience = settings
+            .ping_interval
+            .saturating_mul(settings.ping_max_fail.max(1));
+        let watched = settings.monitors_standbys && !patience.is_zero();
+        if watched && Others::have_room(&self.others.asks_until, port) {
+            self.others.asks_until.insert(port, now + patience);
+        }
+    }
+
+    /// When a standby is overdue.
+    pub(super) fn standby_due(&self) -> Option<Tick> {
+        let due = self.others.asks_until.values().min();
+        due.copied().filter(|_| self.is_master())
+    }
+
+    /// Looks where the standbys are that ask no more: a sweep forgets those that are gone.
+    pub(super) fn look_for_standbys(&mut self, now: Tick) {
+        let is_due = self.standby_due().is_some_and(|due| due <= now);
+        if !is_due {
+            return;
+        }
+        let all = std::mem::take(&mut self.others.asks_until);
+        let (silent, ask) = all.into_iter().partition(|(_, until)| *until <= now);
+        self.others.asks_until = ask;
+        let silent: BTreeMap<Guid, Tick> = silent;
+        for port in silent.into_keys() {
+            if let Some(peer) = self.others.peers.get(&port) {
+                let (node, what) = (peer.node, "runs a standby that asks its master no more");
+                self.acts.push(Act::Fault { node, what });
+            }
+        }
+        self.sweep();
     }
 
     /// Whether another manager that takes part is in this state.

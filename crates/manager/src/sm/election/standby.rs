@@ -43,6 +43,10 @@ pub(super) struct Watch {
     pub check: Option<Check>,
     /// The port of a master that was found gone: its silence in the discovery that follows is no news.
     pub given_up: Option<Guid>,
+    /// It lacks something of what its master hands on.
+    pub behind: bool,
+    /// It has been a standby since it began, or was master last.
+    pub stood_by: bool,
 }
 
 impl Watch {
@@ -53,6 +57,12 @@ impl Watch {
         self.fails = 0;
         self.check = None;
         self.given_up = None;
+    }
+
+    /// Whether another manager is to be preferred to this standby. One that begins has not heard of anything that it
+    /// could lack.
+    pub(super) fn lags(&self) -> bool {
+        self.behind && self.stood_by
     }
 }
 
@@ -191,6 +201,11 @@ impl Election {
         self.watch.given_up = master;
     }
 
+    /// Whether the master on a port was just found gone.
+    pub(in crate::sm) fn has_given_up(&self, port: Guid) -> bool {
+        self.watch.given_up == Some(port)
+    }
+
     /// Discovery has found a port whose manager does not answer.
     pub(super) fn not_found(&mut self, view: &View, port: Guid) {
         if self.watch.given_up != Some(port) {
@@ -198,10 +213,10 @@ impl Election {
         }
     }
 
-    /// Another manager has become master of this one's port.
-    pub(super) fn replaced(&mut self) {
+    /// Another manager has become master.
+    pub(super) fn replaced(&mut self, why: &str) {
         if self.is_master() {
-            self.discover_again("its own port names another master".to_owned());
+            self.discover_again(why.to_owned());
         }
     }
 }

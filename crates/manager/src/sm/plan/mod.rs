@@ -304,6 +304,7 @@ impl Manager {
             by_hand: &self.devices.by_hand,
             successors: &self.devices.replacements.successors,
             isolation: &self.devices.isolation.kept(),
+            term: self.devices.keys.term(),
         };
         let bytes = store::encode(keep, self.settings.subnet_prefix);
         self.out.persist(bytes);

@@ -94,6 +94,7 @@ impl<'a> Needs<'a> {
         };
         let guest = faces_hfi && place == Place::External && neighbour.is_some_and(is_guest);
         let qos = self.plan.qos.as_ref()?;
+        let keys = &self.devices.keys;
         let context = Context {
             settings: self.settings,
             qos,
@@ -102,6 +103,10 @@ impl<'a> Needs<'a> {
             place,
             lid,
             lmc,
+            m_key: match place {
+                Place::External => 0,
+                _ => keys.wanted(self.settings, (device.identity.guid, port)),
+            },
             neighbour: neighbour.map(|(_, info)| info),
             markers: qos.preempts() && self.has_markers(node, port),
             faces_guest: guest,

@@ -70,12 +70,14 @@ impl Settings {
         Ok(Self {
             subnet_prefix: instance.shared.subnet_prefix,
             m_key: sm.mkey,
+            fencing: None,
             election: ElectionSettings {
                 sm_key: sm.sm_key,
                 priority: sm.election.priority.min(15),
                 elevated_priority: sm.election.elevated_priority.min(15),
                 ping_interval: sm.master_ping_interval,
                 ping_max_fail: sm.master_ping_max_fail,
+                monitors_standbys: sm.monitor_standby,
             },
             lids: lids(instance)?,
             routing: routing(instance, groups),

@@ -1,6 +1,7 @@
 //! Settings of the subnet manager: plain data.
 
 mod admission;
+mod fencing;
 mod from_config;
 
 use crate::ask::batch::BLOCKS_MAX;
@@ -16,6 +17,7 @@ use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, P
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use admission::AdmissionSettings;
+pub use fencing::Fencing;
 pub use from_config::SettingsError;
 
 use crate::ask::{Budget, Patience, SkippedWrites};
@@ -29,6 +31,9 @@ pub struct Settings {
     pub subnet_prefix: u64,
     /// Key that protects ports' settings (`<MKey>`), 0 for none.
     pub m_key: u64,
+    /// Keys of each master's term in its place; none where that protects. No recording has it.
+    #[serde(skip)]
+    pub fencing: Option<Fencing>,
     /// This manager among others.
     pub election: ElectionSettings,
     /// LIDs.
@@ -83,6 +88,9 @@ pub struct ElectionSettings {
     /// After how many questions in a row without a good answer the master counts as dead, at least
     /// 1 (`<MasterPingMaxFail>`).
     pub ping_max_fail: u32,
+    /// A master looks for a standby that has asked it nothing for as long as a standby asks a dead master
+    /// (`<MonitorStandby>`).
+    pub monitors_standbys: bool,
 }
 
 /// Settings of LIDs.
@@ -444,6 +452,7 @@ impl Default for ElectionSettings {
             elevated_priority: 0,
             ping_interval: Duration::from_secs(5),
             ping_max_fail: 3,
+            monitors_standbys: true,
         }
     }
 }
@@ -509,6 +518,7 @@ impl Default for Settings {
         Self {
             subnet_prefix: 0xFE80_0000_0000_0000,
             m_key: 0,
+            fencing: None,
             election: ElectionSettings::default(),
             lids: LidSettings {
                 lmc: Lmc(0),

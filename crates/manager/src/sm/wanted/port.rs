@@ -38,6 +38,8 @@ pub(crate) struct Context<'a> {
     /// towards a switch.
     pub lid: Lid,
     pub lmc: Lmc,
+    /// Key of an end port.
+    pub m_key: u64,
     /// The port at the other end of the cable, which port 0 does not have.
     pub neighbour: Option<&'a PortInfo>,
     /// Both ends of the cable can mark lanes.
@@ -77,8 +79,8 @@ fn set_end_port(info: &mut PortInfo, context: &Context<'_>) {
     info.master_sm_lid = context.sm_lid;
     info.master_sm_sl = context.sm_sl;
     info.subnet_prefix = settings.subnet_prefix;
-    info.m_key = settings.m_key;
-    info.m_key_protect_bits = u8::from(settings.m_key != 0);
+    info.m_key = context.m_key;
+    info.m_key_protect_bits = u8::from(context.m_key != 0);
     info.m_key_lease_period = 0;
     info.subnet_timeout = SUBNET_TIMEOUT;
     if context.place == Place::Hfi && info.capability_mask3.is_max_lid_supported {

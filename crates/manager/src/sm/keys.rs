@@ -1,0 +1,234 @@
+//! M_Keys of end ports: the one of opafm.xml, or with fencing one for each port and term.
+//!
+//! A term begins when a manager becomes master; its number is one more than the highest that the manager knows, from its
+//! own store, from its master, and from the keys that devices hold. The new keys are part of the first Set to each node,
+//! which has the old key; from its answer on the device refuses whoever does not know the term.
+//!
+//! Protection is at level 1: a Get with a wrong key is answered, with 0 in place of the key. A key that the manager
+//! does not know it looks for by such Gets: terms are small numbers, and near each other. A master that finds the key of
+//! a later term than its own was replaced, and writes nothing before it knows by whom.
+
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_wire::Layout;
+use weft_wire::bits::{load, store};
+use weft_wire::header::{MadHeader, class};
+
+use super::Manager;
+use super::devices::{Device, Identity, Stage};
+use super::election::Input;
+use super::settings::Settings;
+use crate::ask::NO_NODE;
+
+/// Offset of the management class in a datagram, and of M_Key in one of subnet management.
+const CLASS: usize = 1;
+const M_KEY: usize = MadHeader::LEN;
+/// Terms that are tried above and below the last one that was found: at the manager's own port, and elsewhere.
+const OWN_REACH: u32 = 1024;
+const REACH: u32 = 16;
+
+/// Terms that this manager knows of; 0 is that of the M_Key of opafm.xml.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    /// The highest; of a master its own.
+    term: u64,
+    /// That of the port whose key was found last.
+    last: u64,
+}
+
+impl Keys {
+    pub(crate) fn term(&self) -> u64 {
+        self.term
+    }
+
+    /// There was a term with this number.
+    pub(crate) fn heard(&mut self, term: u64) {
+        if term > self.term {
+            (self.term, self.last) = (term, term);
+        }
+    }
+
+    /// A port has the key of this term.
+    fn found(&mut self, term: Option<u64>) {
+        if let Some(term) = term {
+            (self.last, self.term) = (term, self.term.max(term));
+        }
+    }
+
+    /// This manager becomes master.
+    fn begin_term(&mut self) {
+        self.term = self.term.saturating_add(1);
+    }
+
+    /// The key of a term.
+    fn of_term(settings: &Settings, term: u64, end: (Guid, PortNum)) -> u64 {
+        match &settings.fencing {
+            Some(fencing) if term > 0 => fencing.m_key(term, end),
+            _ => settings.m_key,
+        }
+    }
+
+    /// The key that an end port is to have.
+    pub(crate) fn wanted(&self, settings: &Settings, end: (Guid, PortNum)) -> u64 {
+        let term = match &settings.fencing {
+            Some(fencing) if !fencing.ends => self.term,
+            _ => 0,
+        };
+        Self::of_term(settings, term, end)
+    }
+
+    /// The term that is tried as this one; none after the last.
+    fn candidate(&self, tries: u32, reach: u32) -> Option<u64> {
+        let step = u64::from(tries / 2);
+        match tries {
+            0 => Some(self.last),
+            1 => Some(0),
+            tries if tries / 2 > reach => None,
+            tries if tries.is_multiple_of(2) => Some(self.last.saturating_add(step)),
+            _ => Some(self.last.saturating_sub(step)),
+        }
+    }
+
+    /// The key that a node has, as far as that is known.
+    pub(crate) fn of(&self, settings: &Settings, identity: &Identity) -> u64 {
+        let term = match (&settings.fencing, identity.m_key) {
+            (_, Some(key)) => return key,
+            (None, None) => return settings.m_key,
+            (Some(_), None) => self.candidate(identity.tried, reach(identity)),
+        };
+        Self::of_term(settings, term.unwrap_or(self.last), identity.end())
+    }
+}
+
+fn reach(identity: &Identity) -> u32 {
+    match identity.found_by {
+        None => OWN_REACH,
+        Some(_) => REACH,
+    }
+}
+
+impl Identity {
+    /// Its end port, as its neighbour says before it has said so itself.
+    pub(crate) fn end(&self) -> (Guid, PortNum) {
+        let port = match self.entered {
+            PortNum(0) if !self.said_switch => self.said_port,
+            entered => entered,
+        };
+        (self.guid, port)
+    }
+}
+
+/// Whether a node does not tell its key to who does not know it.
+fn hides_key(device: &Device) -> bool {
+    let port = device.observed.port(device.end_port());
+    port.is_some_and(|info| info.m_key == 0 && info.m_key_protect_bits != 0)
+}
+
+impl Manager {
+    /// The key that a node has, as far as that is known.
+    pub(super) fn m_key_of(&self, node: u32) -> u64 {
+        let settings = &self.settings;
+        match self.devices.get(node).filter(|_| node != NO_NODE) {
+            Some(device) => self.devices.keys.of(settings, &device.identity),
+            None => settings.m_key,
+        }
+    }
+
+    /// The key of the manager's own port.
+    pub(super) fn own_m_key(&self) -> u64 {
+        let own = self.devices.own();
+        own.map_or(self.settings.m_key, |own| {
+            self.devices.keys.of(&self.settings, &own.identity)
+        })
+    }
+
+    /// A term begins, with keys of its own, where there is fencing; what is to be said of it.
+    pub(super) fn begin_term(&mut self) -> Option<String> {
+        let fencing = self.settings.fencing.as_ref();
+        fencing.filter(|fencing| !fencing.ends)?;
+        self.devices.keys.begin_term();
+        Some(format!(
+            "; devices get the keys of term {}",
+            self.devices.keys.term
+        ))
+    }
+
+    /// A node has identified itself, asked with this key. Returns whether it is to be asked again, with another one.
+    pub(super) fn asks_with_another_key(&mut self, now: Tick, node: u32, asked: u64) -> bool {
+        if self.settings.fencing.is_none() {
+            return false;
+        }
+        let (settings, device) = (&self.settings, &self.devices[node]);
+        let (identity, keys) = (&device.identity, &self.devices.keys);
+        if !hides_key(device) {
+            let tried = keys.candidate(identity.tried, reach(identity));
+            let found = tried.filter(|term| {
+                let key = Keys::of_term(settings, *term, identity.end());
+                *term > 0 && identity.m_key == Some(key)
+            });
+            let is_later = found.is_some_and(|term| term > keys.term);
+            self.devices.keys.found(found);
+            if is_later {
+                self.tell_election(now, Input::Replaced("a port has the key of a later term"));
+            }
+            return false;
+        }
+        if keys.of(settings, identity) == asked {
+            self.devices[node].identity.tried += 1;
+        }
+        let identity = &self.devices[node].identity;
+        let more = self.devices.keys.candidate(identity.tried, reach(identity));
+        if more.is_none() {
+            let what = "has an M_Key that is none of this site's: what is sent to it has no effect";
+            self.out.fault_once(&mut self.devices[node], what);
+            return false;
+        }
+        self.devices[node].work.enter(Stage::Identify);
+        true
+    }
+
+    /// Whether a node is about to get another key: it has one request at a time, as those behind would have the old one.
+    pub(super) fn changes_key(&self, node: u32) -> bool {
+        let device = &self.devices[node];
+        self.settings.fencing.is_some()
+            && (Stage::WriteNode..=Stage::Arm).contains(&device.work.stage)
+            && self.wanted_m_key(device) != device.identity.m_key.unwrap_or(0)
+    }
+
+    fn wanted_m_key(&self, device: &Device) -> u64 {
+        let end = (device.identity.guid, device.end_port());
+        self.devices.keys.wanted(&self.settings, end)
+    }
+
+    /// Gives a request that is sent again the key that it did not have: the answer to the Set that changed the key may be
+    /// lost.
+    pub(super) fn change_key(&self, node: u32, mad: &mut [u8]) {
+        let is_smp = matches!(
+            mad.get(CLASS),
+            Some(&(class::SM_DIRECTED_ROUTE | class::SM_LID_ROUTED))
+        );
+        let device = self.devices.get(node).filter(|_| node != NO_NODE);
+        let fenced = self.settings.fencing.is_some() && self.election.is_master();
+        let Some(device) = device.filter(|_| fenced && is_smp && mad.len() >= M_KEY + 8) else {
+            return;
+        };
+        let held = self.m_key_of(node);
+        let key = match load(mad, M_KEY, 8) == held {
+            true => self.wanted_m_key(device),
+            false => held,
+        };
+        store(mad, M_KEY, 8, key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_tried_from_the_last_one_on() {
+        let keys = Keys { term: 9, last: 7 };
+        let tried = (0..8).map_while(|tries| keys.candidate(tries, 3));
+        assert_eq!(tried.collect::<Vec<_>>(), [7, 0, 8, 6, 9, 5, 10, 4]);
+        assert_eq!(keys.candidate(8, 3), None);
+    }
+}

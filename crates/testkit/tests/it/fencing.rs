@@ -1,0 +1,252 @@
+//! Keys of each term: an old master that does not know that it was replaced writes nothing.
+//!
+//! The old one's clock stands still while it is stopped, as in a virtual machine that was paused: it has no other way to
+//! notice that time has passed, and goes on with what it had in flight.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use weft_dataplane::{Network, PortIndex};
+use weft_emulator::Options;
+use weft_emulator::io::Control;
+use weft_emulator::observe::{Observer, SetDone};
+use weft_fabric::enums::SmState;
+use weft_fabric::generate::FabricSpec;
+use weft_fabric::{Guid, PortNum, Tick};
+use weft_manager::Event;
+use weft_manager::sm::settings::Fencing;
+use weft_manager::sm::{Settings, Told};
+use weft_testkit::cluster::Cluster;
+
+const SECRET: [u8; 32] = [0x5E; 32];
+
+/// Sets that devices have carried out, by the port that sent them.
+#[derive(Debug, Clone, Default)]
+struct Done(Arc<Mutex<BTreeMap<PortIndex, usize>>>);
+
+impl Observer for Done {
+    fn set_done(&mut self, _: &Network, done: SetDone) {
+        *self.0.lock().unwrap().entry(done.from).or_default() += 1;
+    }
+}
+
+struct Site {
+    cluster: Cluster,
+    done: Done,
+}
+
+fn fenced(ends: bool) -> Option<Fencing> {
+    Fencing::new(&SECRET, ends)
+}
+
+impl Site {
+    /// A master, number 0, and its standby.
+    fn new(fencing: [Option<Fencing>; 2]) -> Self {
+        let topology: FabricSpec = "fattree:128".parse().unwrap();
+        let topology = topology.generate().unwrap();
+        let hosts: Vec<Guid> = topology.hfis().map(|(_, node)| node.guid()).collect();
+        let hosts = hosts[..2].iter().zip(fencing).map(|(host, fencing)| {
+            let mut settings = Settings {
+                fencing,
+                ..Settings::default()
+            };
+            settings.election.elevated_priority = 8;
+            ((*host, PortNum(1)), settings)
+        });
+        let options = Options {
+            agent_latency_ns: 20_000,
+            hop_latency_ns: 100,
+            ..Options::default()
+        };
+        let hosts = hosts.collect();
+        let mut cluster = Cluster::new(Arc::new(topology), options, hosts).unwrap();
+        let done = Done::default();
+        cluster.emulator.observe(Box::new(done.clone()));
+        cluster.start(0).unwrap();
+        cluster.run_until(Tick(10_000_000_000)).unwrap();
+        cluster.start(1).unwrap();
+        cluster.run_until(Tick(30_000_000_000)).unwrap();
+        let mut site = Self { cluster, done };
+        assert_eq!(site.roles(), [SmState::MASTER, SmState::STANDBY]);
+        site.cluster.take_events();
+        site
+    }
+
+    fn roles(&self) -> Vec<SmState> {
+        let running = self.cluster.running();
+        running.map(|(_, manager)| manager.role()).collect()
+    }
+
+    fn after(&mut self, time: Duration) {
+        let until = self.cluster.now() + time;
+        self.cluster.run_until(until).unwrap();
+    }
+
+    fn suspect_master(&mut self) {
+        let standby = self.cluster.running().find(|(number, _)| *number == 1);
+        let (_, standby) = standby.unwrap();
+        let port = standby.status().master.unwrap();
+        self.cluster
+            .tell(1, Told::MasterSuspected(port, "silence".to_owned()));
+    }
+
+    /// Sets of a manager that were carried out since this was last called.
+    fn take_done(&self, member: usize) -> usize {
+        let (node, port) = self.cluster.port(member);
+        let network = self.cluster.emulator.network();
+        let device = network.device_at(network.find(node).unwrap());
+        let at = device.port(port).unwrap();
+        self.done.0.lock().unwrap().remove(&at).unwrap_or(0)
+    }
+
+    /// Keys of all end ports, sorted, with the number of requests that they were missing in.
+    fn keys(&self) -> (Vec<u64>, u32) {
+        let network = self.cluster.emulator.network();
+        let devices = network.devices().map(|(_, device)| device);
+        let infos = devices.map(|device| {
+            let number = PortNum(u8::from(!device.is_switch()));
+            let (_, at) = device.ports().find(|(port, _)| *port == number).unwrap();
+            *network.port(at).info()
+        });
+        let infos: Vec<_> = infos.collect();
+        let mut keys: Vec<u64> = infos.iter().map(|info| info.m_key).collect();
+        keys.sort_unstable();
+        let violations = infos.iter().map(|info| u32::from(info.violations_m_key));
+        (keys, violations.sum())
+    }
+
+    /// A link between switches goes down or comes back.
+    fn link(&mut self, up: bool) {
+        let network = self.cluster.emulator.network();
+        let switches = network.devices().map(|(_, device)| device);
+        let switch = switches.filter(|device| device.is_switch()).last();
+        let (node, port) = (switch.unwrap().info.node_guid, PortNum(1));
+        let control = match up {
+            true => Control::LinkUp { node, port },
+            false => Control::LinkDown { node, port },
+        };
+        self.cluster.control(control).unwrap();
+    }
+
+    /// Stops the master in the middle of its writes.
+    fn stop_while_it_writes(&mut self) {
+        self.link(false);
+        let is_begun = |site: &mut Self| {
+            let events = site.cluster.take_events();
+            let begins = |event: &Event| matches!(event, Event::SweepStarted { .. });
+            events.iter().any(|(_, _, event)| begins(event))
+        };
+        let mut begun = false;
+        for _ in 0..100_000 {
+            self.after(Duration::from_micros(100));
+            if is_begun(self) {
+                begun = true;
+                break;
+            }
+        }
+        assert!(begun, "no sweep after a link went down");
+        self.cluster.take_writes();
+        for _ in 0..100_000 {
+            self.after(Duration::from_micros(10));
+            if !self.cluster.take_writes().is_empty() {
+                break;
+            }
+        }
+        self.cluster.freeze(0);
+    }
+
+    /// The master is stopped in the middle of its writes for a minute, replaced, and wakes with a clock that stood still.
+    /// Sets of it that were carried out after it was replaced.
+    fn wakes_unaware(&mut self) -> usize {
+        self.stop_while_it_writes();
+        self.after(Duration::from_millis(300));
+        self.suspect_master();
+        self.after(Duration::from_secs(1));
+        assert_eq!(self.roles(), [SmState::MASTER], "the standby leads");
+        self.link(true);
+        self.after(Duration::from_secs(60));
+        self.take_done(0);
+        let (_, before) = self.keys();
+        assert_eq!(before, 0, "the new master knows all keys");
+        self.cluster.thaw_unaware(0);
+        self.after(Duration::from_secs(60));
+        self.take_done(0)
+    }
+}
+
+#[test]
+fn a_master_that_wakes_unaware_writes_nothing_with_fencing_and_something_without() {
+    let mut open = Site::new([None, None]);
+    assert!(open.wakes_unaware() > 0, "the check can fail");
+
+    let mut site = Site::new([fenced(false), fenced(false)]);
+    let (first, _) = site.keys();
+    assert!(first.windows(2).all(|two| two[0] != two[1]) && first[0] != 0);
+    assert_eq!(site.wakes_unaware(), 0);
+    assert_eq!(site.roles(), [SmState::STANDBY, SmState::MASTER]);
+    let (second, violations) = site.keys();
+    assert!(violations > 0, "it tried");
+    assert!(
+        second.iter().all(|key| !first.contains(key)),
+        "each port has a new key"
+    );
+}
+
+#[test]
+fn a_standby_that_was_told_the_term_and_one_that_was_not_find_the_keys() {
+    for told in [true, false] {
+        let mut site = Site::new([fenced(false), fenced(false)]);
+        let mut terms = Vec::new();
+        for round in 0..3 {
+            let (leads, follows) = (round % 2, 1 - round % 2);
+            if told {
+                let state = site.cluster.stored(leads).unwrap().to_vec();
+                site.cluster.tell(follows, Told::State(state));
+            }
+            site.cluster.take_events();
+            site.cluster.kill(leads).unwrap();
+            site.after(Duration::from_secs(60));
+            assert_eq!(site.roles(), [SmState::MASTER], "{told} {round}");
+            let faults = site.cluster.take_events();
+            let fault = |event: &Event| matches!(event, Event::DeviceFault { .. });
+            assert!(
+                !faults.iter().any(|(_, _, event)| fault(event)),
+                "{faults:?}"
+            );
+            terms.push(site.keys());
+            site.cluster.start(leads).unwrap();
+            site.after(Duration::from_secs(20));
+        }
+        assert!(terms.iter().all(|(_, violations)| *violations == 0));
+        assert!(terms[0].0 != terms[1].0 && terms[1].0 != terms[2].0);
+    }
+}
+
+#[test]
+fn who_lacks_the_secret_changes_nothing_and_says_so() {
+    let mut site = Site::new([fenced(false), None]);
+    let (keys, _) = site.keys();
+    site.take_done(1);
+    site.cluster.kill(0).unwrap();
+    site.after(Duration::from_secs(120));
+    let events = site.cluster.take_events();
+    assert_eq!(site.take_done(1), 0, "{events:?}");
+    assert_eq!(site.keys().0, keys);
+    let fabric = |event: &Event| matches!(event, Event::NodeSilent { .. });
+    assert!(
+        events.iter().any(|(_, _, event)| fabric(event)),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn the_end_of_fencing_gives_the_key_of_the_configuration_back() {
+    let mut site = Site::new([fenced(false), fenced(true)]);
+    site.cluster.kill(0).unwrap();
+    site.after(Duration::from_secs(60));
+    assert_eq!(site.roles(), [SmState::MASTER]);
+    let (keys, violations) = site.keys();
+    assert!(keys.iter().all(|key| *key == 0), "{keys:x?}");
+    assert_eq!(violations, 0);
+}
