@@ -8,6 +8,8 @@ use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::devices::{IdentityAnswers, Lft, Stage};
+use super::election;
+use super::keys::KeyLearned;
 use super::learn::complete_identity;
 use super::reads::Reader;
 use super::tables::{Kind, is_identity};
@@ -141,8 +143,16 @@ impl Manager {
                     self.reject(now, node, why);
                     return false;
                 }
-                if self.asks_with_another_key(now, node, asked) {
-                    return true;
+                match self.learn_key(node, asked) {
+                    KeyLearned::Known => {}
+                    KeyLearned::OfLaterTerm => {
+                        let why = "a port has the key of a later term";
+                        self.tell_election(now, election::Input::Replaced(why));
+                    }
+                    KeyLearned::Hidden => {
+                        self.devices[node].work.enter(Stage::Identify);
+                        return true;
+                    }
                 }
                 self.after_identity(node)
             }

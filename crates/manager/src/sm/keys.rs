@@ -8,14 +8,13 @@
 //! does not know it looks for by such Gets: terms are small numbers, and near each other. A master that finds the key of
 //! a later term than its own was replaced, and writes nothing before it knows by whom.
 
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::{Guid, PortNum};
 use weft_wire::Layout;
 use weft_wire::bits::{load, store};
 use weft_wire::header::{MadHeader, class};
 
 use super::Manager;
 use super::devices::{Device, Identity, Stage};
-use super::election::Input;
 use super::settings::Settings;
 use crate::ask::NO_NODE;
 
@@ -99,6 +98,17 @@ impl Keys {
     }
 }
 
+/// What the answer of a node says of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyLearned {
+    /// There is nothing more to ask.
+    Known,
+    /// It is that of a term that is later than any that this manager knew.
+    OfLaterTerm,
+    /// It is not that with which it was asked: the next one is to be tried.
+    Hidden,
+}
+
 fn reach(identity: &Identity) -> u32 {
     match identity.found_by {
         None => OWN_REACH,
@@ -152,10 +162,10 @@ impl Manager {
         ))
     }
 
-    /// A node has identified itself, asked with this key. Returns whether it is to be asked again, with another one.
-    pub(super) fn asks_with_another_key(&mut self, now: Tick, node: u32, asked: u64) -> bool {
+    /// A node has identified itself, asked with this key; whether it has told its own.
+    pub(super) fn learn_key(&mut self, node: u32, asked: u64) -> KeyLearned {
         if self.settings.fencing.is_none() {
-            return false;
+            return KeyLearned::Known;
         }
         let (settings, device) = (&self.settings, &self.devices[node]);
         let (identity, keys) = (&device.identity, &self.devices.keys);
@@ -167,10 +177,10 @@ impl Manager {
             });
             let is_later = found.is_some_and(|term| term > keys.term);
             self.devices.keys.found(found);
-            if is_later {
-                self.tell_election(now, Input::Replaced("a port has the key of a later term"));
-            }
-            return false;
+            return match is_later {
+                true => KeyLearned::OfLaterTerm,
+                false => KeyLearned::Known,
+            };
         }
         if keys.of(settings, identity) == asked {
             self.devices[node].identity.tried += 1;
@@ -180,10 +190,9 @@ impl Manager {
         if more.is_none() {
             let what = "has an M_Key that is none of this site's: what is sent to it has no effect";
             self.out.fault_once(&mut self.devices[node], what);
-            return false;
+            return KeyLearned::Known;
         }
-        self.devices[node].work.enter(Stage::Identify);
-        true
+        KeyLearned::Hidden
     }
 
     /// Whether a node is about to get another key: it has one request at a time, as those behind would have the old one.

@@ -161,7 +161,9 @@ impl Election {
                 self.go_on_checking(now, view);
                 self.end_stale_handover(now);
                 self.end_wait(now);
-                self.look_for_standbys(now);
+                if self.miss_standbys(now) {
+                    self.sweep();
+                }
             }
             Input::Asked(asked) => self.asked(now, view, asked),
             Input::Found(peer) => self.found(view, peer),

@@ -128,15 +128,14 @@ impl Election {
 
     /// When a standby is overdue.
     pub(super) fn standby_due(&self) -> Option<Tick> {
-        let due = self.others.asks_until.values().min();
-        due.copied().filter(|_| self.is_master())
+        self.others.asks_until.values().min().copied()
     }
 
-    /// Looks where the standbys are that ask no more: a sweep forgets those that are gone.
-    pub(super) fn look_for_standbys(&mut self, now: Tick) {
+    /// Whether standbys ask no more, so that a sweep is to look where they are: it forgets those that are gone.
+    pub(super) fn miss_standbys(&mut self, now: Tick) -> bool {
         let is_due = self.standby_due().is_some_and(|due| due <= now);
         if !is_due {
-            return;
+            return false;
         }
         let all = std::mem::take(&mut self.others.asks_until);
         let (silent, ask) = all.into_iter().partition(|(_, until)| *until <= now);
@@ -148,7 +147,7 @@ impl Election {
                 self.acts.push(Act::Fault { node, what });
             }
         }
-        self.sweep();
+        true
     }
 
     /// Whether another manager that takes part is in this state.

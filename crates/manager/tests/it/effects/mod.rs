@@ -37,7 +37,7 @@ const ONE_VALUE: &str = "only one value is allowed";
 const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
 
 /// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
-const OF_THE_DAEMON: [(&str, &str, &str); 34] = [
+const OF_THE_DAEMON: [(&str, &str, &str); 35] = [
     ("Shared/Start", "refusals", INSTANCE),
     ("Shared/Name", "refusals", INSTANCE),
     ("Sm/Start", "refusals", INSTANCE),
@@ -85,6 +85,11 @@ const OF_THE_DAEMON: [(&str, &str, &str); 34] = [
         "Sm/DbSyncInterval",
         "../../../manager/tests/it/dbsync",
         "everything_is_sent_again_at_the_interval_and_0_sends_nothing",
+    ),
+    (
+        "Sm/MonitorStandby",
+        "../../../testkit/tests/it/pair",
+        "a_master_looks_for_a_standby_that_asks_no_more",
     ),
     ("Pm/ShortTermHistory/Enable", KEPT_IMAGES, TOGETHER),
     (
