@@ -57,7 +57,7 @@ fn cables(daemon: &Daemon, serial: &str, at: &[&str]) -> Vec<Value> {
             .clone(),
         false => {
             let told = text(&shown.stderr);
-            assert!(told.contains("C0FFEE42") || told.contains("W0"), "{told}");
+            assert!(told.contains("C0FFEE42") || told.contains("W7"), "{told}");
             Vec::new()
         }
     }
@@ -69,9 +69,12 @@ fn cables_are_those_of_then() {
     let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
     let daemon = Start::connected(&emulator.socket()).up();
     let new = "C0FFEE42";
-    wait_for(|| (!cables(&daemon, "W0*", &[]).is_empty()).then_some(()));
+    wait_for(|| (!cables(&daemon, "W7*", &[]).is_empty()).then_some(()));
     let before = moment();
-    let old = cables(&daemon, "W0*", &[]);
+    let old = cables(&daemon, "W7*", &[]);
+    // A link is seen without a cable before it has another one.
+    emulator.change(&["link-down", "edge1:3"]);
+    wait_for(|| (cables(&daemon, "W7*", &[]).len() + 1 == old.len()).then_some(()));
     emulator.change(&[
         "replace-cable",
         "edge1:3",
@@ -80,6 +83,7 @@ fn cables_are_those_of_then() {
         "--part",
         "WEFT-AOC-20M",
     ]);
+    emulator.change(&["link-up", "edge1:3"]);
     wait_for(|| (cables(&daemon, new, &[]).len() == 1).then_some(()));
     let after = moment();
 
@@ -87,7 +91,7 @@ fn cables_are_those_of_then() {
         cables(&daemon, new, &["--at", &before]),
         Vec::<Value>::new()
     );
-    assert_eq!(cables(&daemon, "W0*", &["--at", &before]), old);
+    assert_eq!(cables(&daemon, "W7*", &["--at", &before]), old);
     let now = cables(&daemon, new, &[]);
     assert_eq!(cables(&daemon, new, &["--at", &after]), now);
     assert!(Value::from(now).to_string().contains("WEFT-AOC-20M"));
