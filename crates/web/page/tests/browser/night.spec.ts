@@ -1,4 +1,4 @@
-// The largest fabric: how long it takes. Prints the times of docs/benchmarks.md.
+// The largest fabric: how long it takes. Prints the times of docs/research/benchmarks.md.
 import { expect, test } from "@playwright/test";
 import { Daemon } from "./daemon";
 
