@@ -84,6 +84,15 @@ pub(crate) fn far_link(world: &World) -> (Guid, PortNum) {
 }
 
 impl World {
+    /// A described fabric, stock settings: the first sweep and what follows it have ended.
+    pub(crate) fn settled(spec: &str) -> Self {
+        let mut world = Self::new(spec, settings());
+        world.sweep();
+        world.run_for(3.0);
+        world.events.clear();
+        world
+    }
+
     pub(crate) fn new(spec: &str, settings: Settings) -> Self {
         Self::with(fabric(spec), settings, latency(), None)
     }

@@ -8,18 +8,10 @@ use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef};
 use weft_manager::Event;
 
-use crate::common::{World, settings};
+use crate::common::World;
 
 /// Four edge switches with four hosts each, two links to each of two cores; switches have free ports.
 const TREE: &str = "pgft:2;4,4;1,2;1,1;radix=12";
-
-fn settled() -> World {
-    let mut world = World::new(TREE, settings());
-    world.sweep();
-    world.run_for(3.0);
-    world.events.clear();
-    world
-}
 
 /// A change of cables, after which the manager has had its time.
 fn change(world: &mut World, control: Control) {
@@ -57,7 +49,7 @@ fn host_and_other_edge(world: &World) -> (PortRef, NodeId) {
 
 #[test]
 fn a_host_at_another_switch_keeps_its_lid_and_is_reached() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let before = world.lids();
     let (near, other) = host_and_other_edge(&world);
     let (from, to) = (at(&world, near), at(&world, free(&world, other)[0]));
@@ -75,7 +67,7 @@ fn a_host_at_another_switch_keeps_its_lid_and_is_reached() {
 
 #[test]
 fn a_loop_carries_nothing_and_is_told_of() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let (_, edge) = host_and_other_edge(&world);
     let ends = free(&world, edge);
     let ports = [at(&world, ends[0]), at(&world, ends[1])];
@@ -95,7 +87,7 @@ fn a_loop_carries_nothing_and_is_told_of() {
 
 #[test]
 fn a_new_link_between_switches_is_used() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let topology = &world.topology;
     let links = topology.links();
     let is_switch = |end: &PortRef| topology.switch_index(end.node).is_some();

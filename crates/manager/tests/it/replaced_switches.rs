@@ -7,17 +7,9 @@ use weft_emulator::io::Control;
 use weft_fabric::{Guid, Lid, NodeId, PortNum};
 use weft_manager::Event;
 
-use crate::common::{World, settings};
+use crate::common::World;
 
 const TREE: &str = "pgft:2;4,4;1,2;1,1;radix=8";
-
-fn settled() -> World {
-    let mut world = World::new(TREE, settings());
-    world.sweep();
-    world.run_for(3.0);
-    world.events.clear();
-    world
-}
 
 /// LIDs of the hosts.
 fn lids(world: &World) -> Vec<Lid> {
@@ -33,7 +25,7 @@ fn lids(world: &World) -> Vec<Lid> {
 
 #[test]
 fn another_switch_in_the_place_of_one_carries_what_that_did() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let before = lids(&world);
     // Not the switch of the manager's host.
     let id: NodeId = *world.topology.switches().last().unwrap();
@@ -63,7 +55,7 @@ fn another_switch_in_the_place_of_one_carries_what_that_did() {
 
 #[test]
 fn hosts_that_reboot_in_a_wave_get_the_lids_that_they_had() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let before = lids(&world);
     let hosts: Vec<Guid> = world.topology.hfis().map(|(_, node)| node.guid()).collect();
     // All but the manager's, each off for another time.

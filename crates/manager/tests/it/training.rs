@@ -7,18 +7,10 @@ use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, PortNum};
 use weft_manager::Event;
 
-use crate::common::{World, far_link, settings};
+use crate::common::{World, far_link};
 
 const TREE: &str = "pgft:2;4,4;1,2;1,2;radix=8";
 const MS: u64 = 1_000_000;
-
-fn settled() -> World {
-    let mut world = World::new(TREE, settings());
-    world.sweep();
-    world.run_for(3.0);
-    world.events.clear();
-    world
-}
 
 fn train(world: &mut World, at: Option<(Guid, PortNum)>, how: LinkTraining) {
     world.control(Control::LinkTraining { at, how });
@@ -35,7 +27,7 @@ fn slow() -> LinkTraining {
 
 #[test]
 fn a_fabric_that_trains_for_seconds_comes_up_whole_and_keeps_its_lids() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let before = world.lids();
     train(&mut world, None, slow());
     for id in world.topology.switches().to_vec() {
@@ -52,7 +44,7 @@ fn a_fabric_that_trains_for_seconds_comes_up_whole_and_keeps_its_lids() {
 
 #[test]
 fn a_link_that_fails_twice_is_used_when_it_is_up_and_told_once() {
-    let mut world = settled();
+    let mut world = World::settled(TREE);
     let (node, port) = far_link(&world);
     let how = LinkTraining {
         polling_ns: 100 * MS,
@@ -79,7 +71,7 @@ fn a_link_that_fails_twice_is_used_when_it_is_up_and_told_once() {
 #[test]
 fn a_host_that_is_up_later_than_its_switch_is_found_soon() {
     for lag_ms in [1, 200, 2_000, 8_000] {
-        let mut world = settled();
+        let mut world = World::settled(TREE);
         let (_, host) = world.topology.hfis().nth(9).unwrap();
         let node = host.guid();
         let how = LinkTraining {
@@ -106,7 +98,7 @@ fn a_host_that_is_up_later_than_its_switch_is_found_soon() {
 #[test]
 fn a_link_that_is_stuck_is_routed_around_and_harms_nothing() {
     for stuck in [Stuck::Offline, Stuck::Polling, Stuck::Training] {
-        let mut world = settled();
+        let mut world = World::settled(TREE);
         let (node, port) = far_link(&world);
         let how = LinkTraining {
             stuck: Some(stuck),
