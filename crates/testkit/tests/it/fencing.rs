@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weft_dataplane::{Network, PortIndex};
-use weft_emulator::Options;
 use weft_emulator::io::Control;
 use weft_emulator::observe::{Observer, SetDone};
 use weft_fabric::enums::SmState;
-use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, PortNum, Tick};
+use weft_fabric::{PortNum, Tick};
 use weft_manager::Event;
 use weft_manager::sm::settings::Fencing;
 use weft_manager::sm::{Settings, Told};
 use weft_testkit::cluster::Cluster;
+
+use crate::pair::two;
 
 const SECRET: [u8; 32] = [0x5E; 32];
 
@@ -43,24 +43,11 @@ fn fenced(ends: bool) -> Option<Fencing> {
 impl Site {
     /// A master, number 0, and its standby.
     fn new(fencing: [Option<Fencing>; 2]) -> Self {
-        let topology: FabricSpec = "fattree:128".parse().unwrap();
-        let topology = topology.generate().unwrap();
-        let hosts: Vec<Guid> = topology.hfis().map(|(_, node)| node.guid()).collect();
-        let hosts = hosts[..2].iter().zip(fencing).map(|(host, fencing)| {
-            let mut settings = Settings {
-                fencing,
-                ..Settings::default()
-            };
-            settings.election.elevated_priority = 8;
-            ((*host, PortNum(1)), settings)
+        let settings = fencing.map(|fencing| Settings {
+            fencing,
+            ..Settings::default()
         });
-        let options = Options {
-            agent_latency_ns: 20_000,
-            hop_latency_ns: 100,
-            ..Options::default()
-        };
-        let hosts = hosts.collect();
-        let mut cluster = Cluster::new(Arc::new(topology), options, hosts).unwrap();
+        let mut cluster = two(settings);
         let done = Done::default();
         cluster.emulator.observe(Box::new(done.clone()));
         cluster.start(0).unwrap();

@@ -19,24 +19,29 @@ fn pair() -> (Cluster, Guid) {
     pair_with(|_| {})
 }
 
-/// The same, with these changes of the settings.
-fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
+/// Two managers that have not begun, at the first two hosts of 128, with these settings.
+pub(crate) fn two(settings: [Settings; 2]) -> Cluster {
     let topology: FabricSpec = "fattree:128".parse().unwrap();
     let topology = topology.generate().unwrap();
-    let hosts: Vec<Guid> = topology.hfis().map(|(_, node)| node.guid()).collect();
-    let hosts = hosts[..2].iter().map(|host| {
-        let mut settings = Settings::default();
+    let hosts = topology.hfis().map(|(_, node)| (node.guid(), PortNum(1)));
+    let managers = hosts.zip(settings).map(|(host, mut settings)| {
         settings.election.elevated_priority = 8;
-        change(&mut settings);
-        ((*host, PortNum(1)), settings)
+        (host, settings)
     });
+    let managers = managers.collect();
     let options = Options {
         agent_latency_ns: 20_000,
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let hosts = hosts.collect();
-    let mut cluster = Cluster::new(Arc::new(topology), options, hosts).unwrap();
+    Cluster::new(Arc::new(topology), options, managers).unwrap()
+}
+
+/// The same, with these changes of the settings.
+fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
+    let mut settings = [Settings::default(), Settings::default()];
+    settings.iter_mut().for_each(change);
+    let mut cluster = two(settings);
     cluster.start(0).unwrap();
     cluster.run_until(Tick(10_000_000_000)).unwrap();
     cluster.start(1).unwrap();
