@@ -6,6 +6,8 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use weft_interop::Running;
 
@@ -21,6 +23,8 @@ pub(crate) struct Slurm {
     _database: Running,
     sbatch: PathBuf,
     sacct: PathBuf,
+    scancel: PathBuf,
+    squeue: PathBuf,
 }
 
 impl Slurm {
@@ -28,6 +32,8 @@ impl Slurm {
     pub(crate) fn start(directory: &Path, nodes: &[&str]) -> Option<Self> {
         let [slurmd, sbatch, sacct] = ["slurmd", "sbatch", "sacct"].map(weft_peers::program);
         let (slurmd, sbatch, sacct) = (slurmd?, sbatch?, sacct?);
+        let [scancel, squeue] = ["scancel", "squeue"].map(weft_peers::program);
+        let (scancel, squeue) = (scancel?, squeue?);
         let (database, port) = database(directory)?;
         let (accounting, port) = slurmdbd(directory, port)?;
         let ports = nodes.iter().map(|name| (name, free_port()));
@@ -53,6 +59,8 @@ impl Slurm {
             _database: database,
             sbatch,
             sacct,
+            scancel,
+            squeue,
         })
     }
 
@@ -109,6 +117,21 @@ impl Slurm {
         let mut command = Command::new(program);
         command.env("SLURM_CONF", self.conf());
         command
+    }
+}
+
+/// Jobs end before their node's daemon does: a step without one lasts.
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        let user = format!("--user={}", user());
+        let _cancelled = self.client(&self.scancel).arg(&user).output();
+        for _ in 0..100 {
+            let left = self.client(&self.squeue).args(["-h", &user]).output();
+            if left.is_ok_and(|left| left.stdout.is_empty()) {
+                return;
+            }
+            sleep(Duration::from_millis(100));
+        }
     }
 }
 
