@@ -4,11 +4,11 @@ use std::error::Error;
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use weft_emulator::io::{Control, Faults};
+use weft_emulator::io::Control;
 use weft_fabric::{Guid, Lid, PortNum};
 
 use super::cables::{CableChange, NewCable};
-use super::fields::{ClaimedFields, CountedFields, MeasuredFields, TrapField, guid};
+use super::fields::{ClaimedFields, CountedFields, MeasuredFields, TransitFields, TrapField, guid};
 use super::keys::UseKey;
 use super::named::{Node, Port, PortAnd, Wanted, port};
 use super::nanoseconds;
@@ -201,15 +201,8 @@ pub(super) enum Change {
     CheckFirmware(Node),
     /// Set faults of datagrams in transit; omitted ones are off
     Faults {
-        /// Fraction that are lost: 0 to 1
-        #[arg(long, value_name = "P", default_value_t = 0.0)]
-        loss: f64,
-        /// Fraction that arrive twice: 0 to 1
-        #[arg(long, value_name = "P", default_value_t = 0.0)]
-        duplicate: f64,
-        /// Fraction that are overtaken by later ones: 0 to 1
-        #[arg(long, value_name = "P", default_value_t = 0.0)]
-        reorder: f64,
+        #[command(flatten)]
+        share: TransitFields,
         /// Minimum extra delay
         #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
         delay_min: u64,
@@ -384,24 +377,13 @@ impl Change {
                 "training of all links set".to_owned(),
             ),
             Self::Faults {
-                loss,
-                duplicate,
-                reorder,
+                share,
                 delay_min,
                 delay_max,
-            } => {
-                let faults = Faults {
-                    loss,
-                    duplicate,
-                    reorder,
-                    delay_min_ns: delay_min,
-                    delay_max_ns: delay_max,
-                };
-                (
-                    Control::Faults(faults),
-                    "faults of datagrams set".to_owned(),
-                )
-            }
+            } => (
+                Control::Faults(share.faults(delay_min, delay_max)),
+                "faults of datagrams set".to_owned(),
+            ),
             _ => return Ok(None),
         }))
     }

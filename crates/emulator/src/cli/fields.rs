@@ -1,11 +1,38 @@
 //! Options of changes that have many.
 
 use clap::{Args, ValueEnum};
-use weft_emulator::io::LinkTrap;
+use weft_emulator::io::{Faults, LinkTrap};
 use weft_emulator::module::Measured;
 use weft_emulator::{Claims, ErrorCounts};
 use weft_fabric::{Guid, Lid};
 use weft_wire::sm::AttributeId;
+
+/// What happens to datagrams in transit.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct TransitFields {
+    /// Fraction of datagrams that are lost: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    loss: f64,
+    /// Fraction that arrive twice: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    duplicate: f64,
+    /// Fraction that are overtaken by later ones: 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    reorder: f64,
+}
+
+impl TransitFields {
+    /// The faults, with the shortest and the longest delay, nanoseconds.
+    pub(crate) fn faults(self, delay_min_ns: u64, delay_max_ns: u64) -> Faults {
+        Faults {
+            loss: self.loss,
+            duplicate: self.duplicate,
+            reorder: self.reorder,
+            delay_min_ns,
+            delay_max_ns,
+        }
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasuredFields {

@@ -69,15 +69,8 @@ pub(crate) struct Run {
     /// Number of hosts, from the first, that may manage the fabric: switches tell all others that they may not
     #[arg(long, value_name = "N", default_value_t = powered_on::MANAGERS)]
     managers: usize,
-    /// Fraction of datagrams that are lost: 0 to 1
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    loss: f64,
-    /// Fraction that arrive twice: 0 to 1
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    duplicate: f64,
-    /// Fraction that are overtaken by later ones: 0 to 1
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    reorder: f64,
+    #[command(flatten)]
+    transit: fields::TransitFields,
     /// Maximum extra delay of a datagram: 1ms
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = nanoseconds)]
     delay: u64,

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
-use weft_emulator::io::Faults;
 use weft_emulator::server::Server;
 use weft_emulator::{Options, host};
 use weft_fabric::generate::FabricSpec;
@@ -50,13 +49,7 @@ fn options(run: &Run) -> Options {
         seed: run.seed,
         agent_latency_ns: run.latency,
         hop_latency_ns: run.hop_latency,
-        faults: Faults {
-            loss: run.loss,
-            duplicate: run.duplicate,
-            reorder: run.reorder,
-            delay_min_ns: 0,
-            delay_max_ns: run.delay,
-        },
+        faults: run.transit.faults(0, run.delay),
     }
 }
 
