@@ -83,7 +83,9 @@ impl Witness<'_> {
 
     /// A Set has been applied to a node's registers.
     fn done(&mut self, network: &Network, request: &Request, attribute: AttributeId) {
-        if let Some(observer) = self.observer.as_mut().filter(|_| request.set) {
+        let claims = [request.claims.ignores, request.claims.pretends];
+        let is_done = request.set && !claims.contains(&Some(attribute));
+        if let Some(observer) = self.observer.as_mut().filter(|_| is_done) {
             let done = SetDone {
                 now: request.now,
                 from: request.from,

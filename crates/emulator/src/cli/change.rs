@@ -98,7 +98,7 @@ pub(super) enum Change {
         /// Of a million at the end: 0 to 1000000
         #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
         to: u32,
-        /// Time until then: 10m is 600s, up to 3600s
+        /// Time until then: 600s, up to 3600s
         #[arg(long, value_name = "TIME", default_value = "60s", value_parser = nanoseconds)]
         over: u64,
     },

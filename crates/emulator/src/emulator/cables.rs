@@ -15,8 +15,8 @@ impl Emulator {
         match control {
             Control::ExchangeCables { ports: [a, b] } => {
                 let (a, b) = (self.cable(a.0, a.1)?, self.cable(b.0, b.1)?);
-                self.end_flap(a);
-                self.end_flap(b);
+                self.leave_cable(a);
+                self.leave_cable(b);
                 self.network.exchange_cables(a, b);
             }
             Control::MoveCable { from, to } => {
@@ -25,13 +25,13 @@ impl Emulator {
                     let (node, port) = to;
                     return Err(ControlError::Occupied { node, port });
                 }
-                self.end_flap(at);
+                self.leave_cable(at);
                 self.network.exchange_cables(at, place);
             }
             Control::PlugCable { ports: [a, b] } => self.plug(a, b)?,
             Control::PullCable { node, port } => {
                 let at = self.cable(node, port)?;
-                self.end_flap(at);
+                self.leave_cable(at);
                 self.network.pull_cable(at);
             }
             Control::ReplaceCable {
@@ -43,7 +43,7 @@ impl Emulator {
                 let at = self.cable(node, port)?;
                 let serial = checked_text(&serial)?;
                 let part = part.as_deref().map(checked_text).transpose()?;
-                self.end_flap(at);
+                self.leave_cable(at);
                 self.network.replace_cable(at, serial, part);
             }
             Control::CableBusy { node, port, busy } => {
@@ -62,10 +62,16 @@ impl Emulator {
             return Err(ControlError::OnePort { node, port });
         }
         for end in ends {
-            self.end_flap(end);
+            self.leave_cable(end);
         }
         self.network.plug_cable(ends[0], ends[1]);
         Ok(())
+    }
+
+    /// Ends what goes on at the cable of a port by itself.
+    fn leave_cable(&mut self, at: PortIndex) {
+        self.end_flap(at);
+        self.end_rise(at);
     }
 
     /// A port that a cable fits in.

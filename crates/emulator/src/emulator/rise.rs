@@ -75,7 +75,8 @@ impl Emulator {
         }
     }
 
-    fn end_rise(&mut self, at: PortIndex) {
+    /// Leaves the damage of the cable at a port as it is now.
+    pub(super) fn end_rise(&mut self, at: PortIndex) {
         self.rises.remove(&at);
         if let Some(peer) = self.network.peer(at) {
             self.rises.remove(&peer);
@@ -85,11 +86,13 @@ impl Emulator {
     /// The next step is due.
     pub(super) fn rise_due(&mut self, at: PortIndex, number: u64) {
         let mine = |rise: &Rise| rise.number == number;
-        if let Some(rise) = self.rises.remove(&at).filter(mine) {
-            self.changes += 1;
-            let done = rise.done + 1;
-            self.go_on(at, Rise { done, ..rise });
-        }
+        let Some(rise) = self.rises.get(&at).copied().filter(mine) else {
+            return;
+        };
+        self.rises.remove(&at);
+        self.changes += 1;
+        let done = rise.done + 1;
+        self.go_on(at, Rise { done, ..rise });
     }
 
     /// Makes a step, and waits for the next one. Where too much waits already, the cable stays as it is.

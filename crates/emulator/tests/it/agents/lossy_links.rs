@@ -106,13 +106,16 @@ fn errors_rise_by_the_same_factor_until_they_are_set_or_at_their_end() {
     player.control(rise.clone());
     let risen = errors(&mut player, [0, 4, 8, 12, 16, 100].into_iter());
     assert_eq!(risen, [1, 10, 100, 1_000, 10_000, 10_000]);
-    player.control(rise);
+    player.control(rise.clone());
     assert_eq!(errors(&mut player, 104..105), [10]);
+    // One that begins while another waits goes on, whatever the other's next step was to be.
+    player.control(rise);
+    assert_eq!(errors(&mut player, [108, 120].into_iter()), [10, 10_000]);
     let good = Control::CableErrors {
         node,
         port: PORT,
         errors: 0,
     };
     player.control(good);
-    assert_eq!(errors(&mut player, 104..130), [0; 26]);
+    assert_eq!(errors(&mut player, 120..146), [0; 26]);
 }
