@@ -118,6 +118,8 @@ pub(crate) enum Expired<T> {
         tag: T,
         /// The request.
         mad: Vec<u8>,
+        /// How often it was sent before.
+        sent: u32,
     },
     /// The node did not answer.
     GivenUp {
@@ -392,7 +394,13 @@ impl<T: Copy> Transactions<T> {
         let (node, tag) = (pending.node, pending.tag);
         let generation = entry.generation;
         self.arm(expires, slot, generation, attempt);
-        Some(Expired::Again { node, tag, mad })
+        let sent = attempt.saturating_sub(1);
+        Some(Expired::Again {
+            node,
+            tag,
+            mad,
+            sent,
+        })
     }
 
     /// When [`Self::expire`] has something to say next.

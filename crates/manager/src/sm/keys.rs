@@ -16,10 +16,12 @@ use weft_wire::header::{MadHeader, class};
 use super::Manager;
 use super::devices::{Device, Identity, Stage};
 use super::settings::Settings;
-use crate::ask::NO_NODE;
+use crate::ask::{NO_NODE, is_of_a_set};
 
-/// Offset of the management class in a datagram, and of M_Key in one of subnet management.
+/// Offsets of the management class and of the transaction identifier in a datagram, and of M_Key in one of subnet
+/// management.
 const CLASS: usize = 1;
+const TRANSACTION_ID: usize = 8;
 const M_KEY: usize = MadHeader::LEN;
 /// Terms that are tried above and below the last one that was found: at the manager's own port, and elsewhere.
 const OWN_REACH: u32 = 1024;
@@ -208,24 +210,21 @@ impl Manager {
         self.devices.keys.wanted(&self.settings, end)
     }
 
-    /// Gives a request that is sent again the key that it did not have: the answer to the Set that changed the key may be
-    /// lost.
-    pub(super) fn change_key(&self, node: u32, mad: &mut [u8]) {
+    /// Gives a Set that was sent so often the key that it is to have by turns: the device has the old one where the Set is
+    /// lost, and the new one where its answer is. A Get is answered with any key.
+    pub(super) fn change_key(&self, node: u32, mad: &mut [u8], sent: u32) {
         let is_smp = matches!(
             mad.get(CLASS),
             Some(&(class::SM_DIRECTED_ROUTE | class::SM_LID_ROUTED))
         );
-        let device = self.devices.get(node).filter(|_| node != NO_NODE);
         let fenced = self.settings.fencing.is_some() && self.election.is_master();
-        let Some(device) = device.filter(|_| fenced && is_smp && mad.len() >= M_KEY + 8) else {
+        let concerned = fenced && is_smp && sent % 2 == 1 && mad.len() >= M_KEY + 8;
+        let Some(device) = self.devices.get(node).filter(|_| concerned) else {
             return;
         };
-        let held = self.m_key_of(node);
-        let key = match load(mad, M_KEY, 8) == held {
-            true => self.wanted_m_key(device),
-            false => held,
-        };
-        store(mad, M_KEY, 8, key);
+        if is_of_a_set(load(mad, TRANSACTION_ID, 8)) {
+            store(mad, M_KEY, 8, self.wanted_m_key(device));
+        }
     }
 }
 

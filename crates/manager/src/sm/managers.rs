@@ -60,10 +60,9 @@ impl Manager {
             Act::Role {
                 role,
                 master,
-                news,
+                mut news,
                 takes_over,
             } => {
-                let mut news = news;
                 if takes_over {
                     self.inherit();
                     let term = self.begin_term();

@@ -251,7 +251,7 @@ impl Manager {
         self.election.end_input(self.deadline());
     }
 
-    /// Takes what a standby is told of its master. A master knows better.
+    /// Takes what a standby is told of its master, of which a master knows better, and what a master is told of copies.
     pub fn tell(&mut self, now: Tick, told: Told) {
         match told {
             Told::MasterSuspected(master, why) => {

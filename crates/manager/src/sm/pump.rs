@@ -192,12 +192,17 @@ impl Manager {
             match expired {
                 // A manager that is no longer master does not retry its requests as master.
                 Expired::Again { mad, .. } if !self.may_send_again(&mad) => {}
-                Expired::Again { node, mut mad, .. } => {
+                Expired::Again {
+                    node,
+                    mut mad,
+                    sent,
+                    ..
+                } => {
                     self.is_overdue(node);
                     self.doubt_after_write(node, &mad);
                     self.out.totals.retries += 1;
                     self.sweep.report.retries += 1;
-                    self.change_key(node, &mut mad);
+                    self.change_key(node, &mut mad, sent);
                     self.send_directed(mad);
                 }
                 Expired::GivenUp {

@@ -63,12 +63,8 @@ struct Member {
 impl Member {
     /// What its clock says.
     fn clock(&self, now: Tick) -> Tick {
-        Tick(now.0.saturating_sub(nanoseconds(self.behind)))
+        now - self.behind
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A datagram for a program on a host where no manager is.

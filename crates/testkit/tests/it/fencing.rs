@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weft_dataplane::{Network, PortIndex};
-use weft_emulator::io::Control;
+use weft_emulator::io::{Control, Faults};
 use weft_emulator::observe::{Observer, SetDone};
 use weft_fabric::enums::SmState;
 use weft_fabric::{PortNum, Tick};
@@ -137,10 +137,11 @@ impl Site {
         for _ in 0..100_000 {
             self.after(Duration::from_micros(10));
             if !self.cluster.take_writes().is_empty() {
-                break;
+                self.cluster.freeze(0);
+                return;
             }
         }
-        self.cluster.freeze(0);
+        panic!("the sweep writes nothing");
     }
 
     /// The master is stopped in the middle of its writes for a minute, replaced, and wakes with a clock that stood still.
@@ -208,6 +209,33 @@ fn a_standby_that_was_told_the_term_and_one_that_was_not_find_the_keys() {
         assert!(terms.iter().all(|(_, violations)| *violations == 0));
         assert!(terms[0].0 != terms[1].0 && terms[1].0 != terms[2].0);
     }
+}
+
+/// A Set that changes a key may be lost, or its answer: the device has either key then.
+#[test]
+fn a_standby_takes_over_where_datagrams_are_lost() {
+    let mut site = Site::new([fenced(false), fenced(false)]);
+    let (before, _) = site.keys();
+    let faults = Faults {
+        loss: 0.05,
+        ..Faults::default()
+    };
+    site.cluster.control(Control::Faults(faults)).unwrap();
+    site.cluster.kill(0).unwrap();
+    site.after(Duration::from_secs(60));
+    assert_eq!(site.roles(), [SmState::MASTER]);
+    let events = site.cluster.take_events();
+    let given_up = |event: &Event| {
+        matches!(
+            event,
+            Event::NodeSilent { .. } | Event::DeviceFault { .. } | Event::NodeVanished { .. }
+        )
+    };
+    let given_up = events.iter().filter(|(_, _, event)| given_up(event));
+    let given_up: Vec<_> = given_up.collect();
+    assert!(given_up.is_empty(), "{given_up:?}");
+    let (after, _) = site.keys();
+    assert!(after.iter().all(|key| !before.contains(key)));
 }
 
 #[test]

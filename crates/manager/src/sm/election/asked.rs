@@ -42,7 +42,7 @@ impl Election {
             && guid != view.own_port
             && said.sm_key == view.settings.sm_key
             && matches!(said.sm_state_current, SmState::MASTER | SmState::STANDBY);
-        if counts && said.sm_state_current == SmState::STANDBY && self.is_master() {
+        if counts && said.sm_state_current == SmState::STANDBY {
             self.standby_asked(now, view, guid);
         }
         let is_news = counts.then(|| self.others.hear(said)).flatten();

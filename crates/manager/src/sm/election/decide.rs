@@ -78,6 +78,7 @@ impl Election {
         }
         let own = self.rank(view);
         let better = self.best(view, |peer| peer.rank() > own);
+        self.wait_for_none_but(better.as_ref().map(|peer| peer.info.port_guid));
         match better.map(|peer| (peer.info.sm_state_current, peer)) {
             Some((SmState::MASTER, peer)) => {
                 self.tell_handover(view, &peer);
@@ -85,7 +86,7 @@ impl Election {
                 return Verdict::Rest;
             }
             Some((SmState::STANDBY, peer))
-                if self.may_hand_over(now) && self.is_ready(now, peer.info.port_guid) =>
+                if self.may_hand_over(now) && self.wait_for_copy(now, peer.info.port_guid) =>
             {
                 self.hand_over(now, view, &peer);
                 return Verdict::Rest;

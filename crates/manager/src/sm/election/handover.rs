@@ -62,8 +62,9 @@ impl Election {
         now >= self.handovers.not_before
     }
 
-    /// Whether a better standby has a copy of what this manager has promised, or was waited for long enough.
-    pub(super) fn is_ready(&mut self, now: Tick, to: Guid) -> bool {
+    /// Waits for a better standby until it has a copy of what this manager has promised, or that takes too long. Returns
+    /// whether it is not waited for any more.
+    pub(super) fn wait_for_copy(&mut self, now: Tick, to: Guid) -> bool {
         let copied = self.handovers.copied.as_ref();
         if copied.is_none_or(|copied| copied.contains(&to)) {
             self.handovers.wait = None;
@@ -75,6 +76,11 @@ impl Election {
         let wait = begun.unwrap_or(Wait { to, until, over });
         self.handovers.wait = Some(wait);
         wait.until <= now
+    }
+
+    /// Waits for no standby but this one, if any: the others are not better any more, or gone.
+    pub(super) fn wait_for_none_but(&mut self, to: Option<Guid>) {
+        self.handovers.wait = self.handovers.wait.filter(|wait| Some(wait.to) == to);
     }
 
     /// These standbys have a copy.
@@ -98,6 +104,7 @@ impl Election {
 
     /// Requests a better standby to take over.
     pub(super) fn hand_over(&mut self, now: Tick, view: &View, to: &Peer) {
+        self.handovers.wait = None;
         self.handovers.under_way = Some(Handover {
             to: to.info.port_guid,
             until: now + ACKNOWLEDGED_WITHIN,

@@ -206,7 +206,7 @@ impl Election {
     pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
         match self.is_master() && self.others.any_seen && !self.restored {
             true => settings.priority.max(settings.elevated_priority),
-            false if self.watch.lags() && !self.is_master() => 0,
+            false if self.watch.lags() => 0,
             false => settings.priority,
         }
     }

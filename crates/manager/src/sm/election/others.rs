@@ -98,9 +98,15 @@ impl Election {
 
     /// Forgets the managers that this sweep did not find.
     pub(super) fn forget_absent_peers(&mut self, view: &View) {
-        let Others { peers, heard, .. } = &mut self.others;
+        let Others {
+            peers,
+            heard,
+            asks_until,
+            ..
+        } = &mut self.others;
         peers.retain(|_, peer| peer.sweep == view.sweep);
         heard.retain(|guid, _| peers.contains_key(guid));
+        asks_until.retain(|guid, _| peers.contains_key(guid));
     }
 
     /// The best of those other managers that take part and that `wanted` names.
@@ -138,9 +144,9 @@ impl Election {
             return false;
         }
         let all = std::mem::take(&mut self.others.asks_until);
-        let (silent, ask) = all.into_iter().partition(|(_, until)| *until <= now);
+        let (silent, ask): (BTreeMap<_, _>, _) =
+            all.into_iter().partition(|(_, until)| *until <= now);
         self.others.asks_until = ask;
-        let silent: BTreeMap<Guid, Tick> = silent;
         for port in silent.into_keys() {
             if let Some(peer) = self.others.peers.get(&port) {
                 let (node, what) = (peer.node, "runs a standby that asks its master no more");

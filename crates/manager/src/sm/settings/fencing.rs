@@ -4,6 +4,7 @@ use std::fmt;
 
 use ring::hmac::{HMAC_SHA256, Key, sign};
 use weft_fabric::{Guid, PortNum};
+use weft_wire::bits::load;
 
 /// What is signed begins with this, so that the secret may serve other purposes too.
 const PURPOSE: &[u8] = b"weft M_Key 1";
@@ -51,10 +52,7 @@ impl Fencing {
         let numbers = [term.to_be_bytes(), node.0.to_be_bytes()].concat();
         let signed = [PURPOSE, &numbers, &[port.0]].concat();
         let tag = sign(&self.key, &signed);
-        let first = tag.as_ref().iter().take(8);
-        first
-            .fold(0, |key, byte| key << 8 | u64::from(*byte))
-            .max(1)
+        load(tag.as_ref(), 0, 8).max(1)
     }
 }
 
