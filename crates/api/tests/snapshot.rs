@@ -359,6 +359,17 @@ fn pieces_that_changed_make_the_snapshot_of_now() {
     let mut standby = joined.clone();
     standby.lacking.administration = true;
     standby.administration = Arc::default();
+    let mut exchanged = standby.clone();
+    Arc::make_mut(&mut exchanged.cables).insert((Guid(9), PortNum(1)), [77; 128]);
+    let mut warmer = exchanged.clone();
+    let module = Module {
+        monitors: [9; 64],
+        thresholds: None,
+    };
+    Arc::make_mut(&mut warmer.cables).insert_module((Guid(9), PortNum(1)), module);
+    let mut led = warmer.clone();
+    led.lacking.cables = true;
+    led.cables = Arc::default();
     let less = without_node(&Arc::new(joined.clone()));
     let other = (*snapshot("torus:3x3")).clone();
     let all = [
@@ -366,6 +377,9 @@ fn pieces_that_changed_make_the_snapshot_of_now() {
         (cut, Some(4)),
         (joined, Some(1)),
         (standby, None),
+        (exchanged, Some(1)),
+        (warmer, Some(0)),
+        (led, None),
         (less, None),
         (other, None),
         (Snapshot::default(), None),
@@ -387,6 +401,9 @@ fn pieces_that_changed_make_the_snapshot_of_now() {
         );
         let extras = &EXTRAS[..5];
         let back = of_pieces(&store).unwrap();
+        assert!(back.cables.same_cables(&now.cables), "{place}: cables");
+        assert_eq!(back.cables.modules().count(), 0, "{place}");
+        assert_eq!(back.lacking.cables, now.lacking.cables, "{place}");
         let expected: Vec<_> = parts(Arc::new(now.clone()), extras, None).collect();
         let back: Vec<_> = parts(Arc::new(back), extras, None).collect();
         assert!(back == expected, "{place}: the parts differ");
