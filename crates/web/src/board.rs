@@ -78,6 +78,10 @@ pub struct Shown {
     pub layout: u64,
     /// Number of the columns.
     pub version: u64,
+    /// Generation of the fabric that states are of; 0 before there is one.
+    pub generation: u64,
+    /// Number of the image that loads are of; 0 before there is one.
+    pub image: u64,
     /// What has changed; nothing where the reader has another layout.
     pub changes: Vec<(Kind, Change)>,
 }
@@ -170,9 +174,14 @@ impl Board {
             Some(now) if layout == self.layouts => now.since(self.version(version)),
             _ => Vec::new(),
         };
+        let made = self.made_of.as_ref();
+        let (of, image) = self.counted;
+        let image = image.filter(|_| of == self.layouts);
         Shown {
             layout: self.layouts,
             version: self.versions,
+            generation: made.map_or(0, |made| made.snapshot.generation),
+            image: image.map_or(0, |image| image.sweep),
             changes,
         }
     }

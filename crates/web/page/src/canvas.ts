@@ -71,6 +71,8 @@ export class Canvas {
   }
 
   show(layout: Layout): void {
+    // What is under the pointer has another number now.
+    this.hover(undefined);
     this.layout = layout;
     this.arrange();
   }

@@ -150,7 +150,7 @@ async function ask(): Promise<void> {
   }
   const now = columns.value;
   version = answer.version;
-  if (now !== undefined && answer.image !== image) {
+  if (now !== undefined && answer.image !== 0n && answer.image !== image) {
     image = answer.image;
     const reading = { time: Date.now() / 1000, load: now.get(Kind.Load).slice(), wait: now.get(Kind.Wait).slice() };
     readings.value = [...readings.value, reading].slice(-READINGS_MAX);
@@ -169,8 +169,8 @@ async function ask(): Promise<void> {
 
 /** Reads the events from one place up to another: a short stream, so that no connection is held for long. */
 async function readEvents(from: string, to: string): Promise<void> {
-  token = to;
   if (from === "" || from === to) {
+    token = to;
     return;
   }
   const patience = AbortSignal.timeout(PATIENCE);
@@ -179,15 +179,17 @@ async function readEvents(from: string, to: string): Promise<void> {
     for await (const message of watchCalls.watch({ resumeToken: from }, { signal: patience })) {
       if (message.content.case === "marker") {
         gap.value ||= message.content.value.gap;
-        if (message.content.value.gap) break;
+        if (message.content.value.gap) {
+          token = to;
+          break;
+        }
       } else {
         const line = told(message);
         if (line !== undefined) fresh.push(line);
       }
-      if (sequence(message.resumeToken) >= sequence(to)) {
-        token = message.resumeToken;
-        break;
-      }
+      // What comes after this is asked for again where the stream ends early.
+      token = message.resumeToken;
+      if (sequence(token) >= sequence(to)) break;
     }
   } finally {
     if (fresh.length > 0) {

@@ -173,11 +173,14 @@ impl Keeping {
             () = stopping.wait() => {}
         }
         // It is time to stop for the first of them; the thread tells in the log what comes of it.
-        if let Ok(words) = panics.try_recv() {
-            let _ = orders.send(Order::Panicked(words)).await;
-        }
-        drop(orders);
-        let _ = tokio::time::timeout(END, ended).await;
+        let written = async move {
+            if let Ok(words) = panics.try_recv() {
+                let _ = orders.send(Order::Panicked(words)).await;
+            }
+            drop(orders);
+            let _ = ended.await;
+        };
+        let _ = tokio::time::timeout(END, written).await;
         Ok(())
     }
 }

@@ -229,7 +229,7 @@ pub(crate) async fn serve(
     let api = router(services, health_server)?;
     let serving_page = async {
         let Some(listener) = page else {
-            return std::future::pending().await;
+            return Ok(());
         };
         let reach = match tls {
             Some(_) => Reach::Encrypted,
@@ -243,15 +243,21 @@ pub(crate) async fn serve(
         serving
             .serve_with_incoming_shutdown(incoming, stopping.clone().wait())
             .await
+            .map_err(|error| DaemonError::part("page", error.to_string()))
     };
     let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL);
     let mut server = Limits::USUAL.server().layer(spans.clone());
-    let serving = server
-        .add_routes(Routes::from(api.clone()))
-        .serve_with_incoming_shutdown(incoming, stopping.clone().wait());
+    let serving = async {
+        server
+            .add_routes(Routes::from(api.clone()))
+            .serve_with_incoming_shutdown(incoming, stopping.clone().wait())
+            .await
+            .map_err(|error| DaemonError::Tls(error.to_string()))
+    };
+    // Each waits for its own calls at the end.
+    let both = async { tokio::try_join!(serving, serving_page).map(|_| ()) };
     tokio::select! {
-        served = serving => served.map_err(|error| DaemonError::Tls(error.to_string())),
-        served = serving_page => served.map_err(|error| DaemonError::part("page", error.to_string())),
+        served = both => served,
         () = health::report(reporter, &hub, &hearts) => Ok(()),
     }
 }

@@ -60,15 +60,14 @@ impl WebService for Services {
         let board = self.board().await?;
         let shown = board.since(layout, version);
         drop(board);
-        let image = self.port_metrics.latest();
         Ok(Response::new(v1::GetColumnsResponse {
             layout: token(run, shown.layout),
             version: token(run, shown.version),
             columns: shown.changes.into_iter().map(column).collect(),
-            generation: self.hub.snapshot().generation,
+            generation: shown.generation,
             time: Some(timestamp(unix_time_ns())),
             resume_token: token(run, sequence),
-            image: image.map_or(0, |image| image.number),
+            image: shown.image,
         }))
     }
 }

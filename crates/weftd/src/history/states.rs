@@ -134,8 +134,8 @@ pub(super) struct Lookout {
     /// The page that was looked at last, and the one that is kept.
     page: (Arc<Page>, Option<Arc<HealthPage>>),
     cables: watch::Receiver<Arc<CableMemories>>,
-    /// The cables that are kept until others are there.
-    cables_kept: Arc<CableMemories>,
+    /// Those that were looked at last, and those that are kept until others are there.
+    cables_seen: (Arc<CableMemories>, Arc<CableMemories>),
     last: Option<Parts>,
     marked: Instant,
 }
@@ -155,7 +155,7 @@ impl Lookout {
             health,
             page: Default::default(),
             cables,
-            cables_kept: Arc::default(),
+            cables_seen: Default::default(),
             last: None,
             marked: Instant::now(),
         }
@@ -194,12 +194,15 @@ impl Lookout {
 
     /// The last cables that are not those before.
     fn cables(&mut self) -> Arc<CableMemories> {
-        let now = self.cables.borrow();
-        if !Arc::ptr_eq(&self.cables_kept, &now) && !self.cables_kept.same_cables(&now) {
-            self.cables_kept = Arc::clone(&now);
+        let now = Arc::clone(&self.cables.borrow());
+        let (seen, kept) = &mut self.cables_seen;
+        if !Arc::ptr_eq(seen, &now) {
+            if !kept.same_cables(&now) {
+                *kept = Arc::clone(&now);
+            }
+            *seen = now;
         }
-        drop(now);
-        Arc::clone(&self.cables_kept)
+        Arc::clone(kept)
     }
 
     /// The last page that finds something else than the one before it.

@@ -282,7 +282,10 @@ impl Follower<'_> {
 
     fn show(&self, sign: &v1::WatchStateResponse, taken: Option<u64>) {
         self.shown.send_modify(|shown| {
-            shown.connected = true;
+            // A connection begins with everything, and the other one may count anew.
+            if !std::mem::replace(&mut shown.connected, true) {
+                (shown.taken, shown.behind_since) = (0, None);
+            }
             shown.leads = sign.master;
             shown.heard_unix_ns = crate::event_hub::unix_time_ns();
             shown.head = sign.sequence;

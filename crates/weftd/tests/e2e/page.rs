@@ -1,10 +1,11 @@
 //! The page in a browser, as an HTTP client sees it: its files and headers, which requests are refused, and the API behind it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use weft_fabric::Guid;
 
-use crate::harness::{Daemon, Start, text};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, text};
 use crate::process::{output, program};
 
 /// A daemon with a page, and curl.
@@ -302,7 +303,9 @@ fn the_address_of_the_page_is_told_and_without_one_how_to_get_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn layout_and_columns_are_those_of_the_fabric() {
     use weft_api::v1;
-    let daemon = Daemon::up("one-switch:3");
+    let start = Start::new("one-switch:3");
+    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+    let daemon = start.up();
     let client = weft_api::client::Client::connect(&daemon.api, None)
         .await
         .unwrap();
@@ -340,6 +343,17 @@ async fn layout_and_columns_are_those_of_the_fabric() {
     assert_eq!(4 * state.values.len(), layout.peers.len());
     let active = state.values.iter().filter(|state| **state == 1).count();
     assert_eq!(active, 6, "both ends of three links");
+    assert_eq!(first.generation, snapshot.generation);
+    // Loads are counted after the rest: an answer names a reading when it has the loads of that. The first has none.
+    let mut read = first;
+    while read.image < 2 {
+        let unknown = read.columns[2].values.iter().all(|load| *load == u8::MAX);
+        assert!(unknown, "loads without two readings");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        read = web.get_columns(asked.clone()).await.unwrap().into_inner();
+    }
+    assert_eq!(read.columns[2].kind(), v1::ColumnKind::Load);
+    assert!(read.columns[2].values.iter().any(|load| *load != u8::MAX));
     asked.version = "0000000000000001-1".to_owned();
     let other_run = web.get_columns(asked).await.unwrap().into_inner();
     assert_eq!(
