@@ -118,22 +118,27 @@ fn shown(text: &str) -> BTreeMap<u32, Circle> {
     loops
 }
 
-/// Waits until the client shows loops and packets circle, and looks at all of it.
+/// Waits until the client shows loops and a packet circles in each, as a manager sends them one after another, and looks
+/// at all of it.
 fn look(fabric: &Fabric, client: &Path) -> Tested {
     let until = Instant::now() + PATIENCE;
     loop {
         let circling = fabric.inspect(|emulator| emulator.circling());
         let text = ask(client, &["smLooptestShowLoopPaths"]);
         let shown = shown(&text);
-        if circling > 0 && !shown.is_empty() {
-            let circles = circles(&fabric.view());
+        let circles = circles(&fabric.view());
+        if !shown.is_empty() && circling >= circles.len() {
             return Tested {
                 circles,
                 circling,
                 shown,
             };
         }
-        assert!(Instant::now() < until, "{circling} packets circle; {text}");
+        let loops = circles.len();
+        assert!(
+            Instant::now() < until,
+            "{circling} packets circle in {loops} loops; {text}"
+        );
         std::thread::sleep(Duration::from_millis(500));
     }
 }
