@@ -1,6 +1,7 @@
 // The picture on the screen: what part of it is seen, pointers and keys, and the names drawn over it.
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
+import { measured } from "./measure";
 import { css, ground } from "./palette";
 import { type Box, Picture } from "./picture";
 import { savePng } from "./save";
@@ -25,6 +26,9 @@ const ZOOM_MAX = 60;
 const NUMBERED = 20;
 /** Room around everything, pixels. */
 const MARGIN = 14;
+/** Whether the page has shown a picture. */
+let seen = false;
+
 /** Lines drawn from the node under the pointer at most. */
 const LINES_MAX = 300;
 
@@ -125,7 +129,7 @@ export class Canvas {
     this.drawing.take(this.picture);
     this.drawing.paint(this.shades);
     this.fit();
-    performance.measure("weft-arrange", { start });
+    measured("weft-arrange", start);
   }
 
   private resized(): void {
@@ -150,8 +154,9 @@ export class Canvas {
     const start = performance.now();
     this.drawing.draw(this.camera, devicePixelRatio);
     this.label();
-    performance.measure("weft-draw", { start });
-    if (this.picture !== undefined && this.shades.length > 0 && !performance.getEntriesByName("weft-first").length) {
+    measured("weft-draw", start);
+    if (!seen && this.picture !== undefined && this.shades.length > 0) {
+      seen = true;
       performance.mark("weft-first");
     }
   }

@@ -6,6 +6,7 @@ import { Canvas, type Hovered } from "./canvas";
 import { Kind } from "./fabric";
 import { Figures, Findings } from "./health";
 import { KINDS, kindOf, percent, RAMP_STEPS, Shade, shadeOf } from "./kinds";
+import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
 import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
 import { PortsTable } from "./tables";
@@ -93,7 +94,7 @@ function PictureView({ paint }: { paint: Paint }) {
   useSignalEffect(() => {
     const start = performance.now();
     canvas.current?.paint(painted(chosen.value));
-    performance.measure("weft-paint", { start });
+    measured("weft-paint", start);
   });
   const summary = useComputed(() => {
     const nodes = layout.value;

@@ -8,6 +8,7 @@ import { type Told, told } from "./events";
 import { Columns, Kind, Layout, State } from "./fabric";
 import { rampOf, Shade, shadeOf } from "./kinds";
 import type { Paint } from "./address";
+import { measured } from "./measure";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;
@@ -31,7 +32,7 @@ export const gap = signal(false);
 /** Since when no daemon answers, and why; none while one does. */
 export const lost = signal<{ since: Date; why: string } | undefined>(undefined);
 /** Load of each link end in the last readings of the counters: number of the reading, and its column. */
-export const readings = signal<{ time: number; load: Uint8Array; wait: Uint8Array }[]>([]);
+export const readings = signal<{ time: number; load: Uint8Array }[]>([]);
 const READINGS_MAX = 60;
 
 /** The kind of each port. */
@@ -146,13 +147,13 @@ async function ask(): Promise<void> {
     const old = columns.value;
     answer.columns.forEach((column) => old.take(column));
     beat.value++;
-    performance.measure("weft-refresh", { start });
+    measured("weft-refresh", start);
   }
   const now = columns.value;
   version = answer.version;
   if (now !== undefined && answer.image !== 0n && answer.image !== image) {
     image = answer.image;
-    const reading = { time: Date.now() / 1000, load: now.get(Kind.Load).slice(), wait: now.get(Kind.Wait).slice() };
+    const reading = { time: Date.now() / 1000, load: now.get(Kind.Load).slice() };
     readings.value = [...readings.value, reading].slice(-READINGS_MAX);
   }
   await readEvents(first ? "" : token, answer.resumeToken);
