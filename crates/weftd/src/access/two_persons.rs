@@ -10,10 +10,11 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::Access;
 use super::caller::{Caller, caller_of};
+use crate::control::PLANS_MAX;
 use crate::grpc::{DOMAIN, Facts};
 
-/// Plans whose makers are remembered: more than the daemon remembers plans.
-const KEPT: usize = 64;
+/// Plans whose makers are remembered: more than the daemon remembers plans, as one may be made before its maker is told.
+const KEPT: usize = 4 * PLANS_MAX;
 
 /// Which plans need a second person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]

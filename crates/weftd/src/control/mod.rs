@@ -52,7 +52,7 @@ use disk::Disk;
 pub(crate) use drift::Drift;
 pub(crate) use elements::{AdaptiveOrder, ElementOrder};
 pub(crate) use hangup::reload_and_tell;
-use plans::PLANS_MAX;
+pub(crate) use plans::PLANS_MAX;
 pub(crate) use plans::Undone;
 use requester::Requester;
 pub(crate) use running::Restored;

@@ -9,7 +9,7 @@ use weft_manager::sm::reroute::RerouteError;
 use super::{Refusal, Switching, Version};
 
 /// Plans that are remembered; the oldest is forgotten.
-pub(super) const PLANS_MAX: usize = 16;
+pub(crate) const PLANS_MAX: usize = 16;
 /// Plans that can be undone; the oldest cannot any more.
 const UNDO_MAX: usize = 16;
 
