@@ -232,12 +232,19 @@ fn settings(
 
 /// The bytes of a file that is no longer than `most` bytes; otherwise why not, in words.
 pub(crate) fn read_at_most(file: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let opened = File::open(file).map_err(|error| error.to_string())?;
+    read_opened(opened, most)
+}
+
+/// The bytes of a file that is open already, as [`read_at_most`] has them.
+pub(crate) fn read_opened(file: File, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let opened = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    opened.map_err(|error| error.to_string())?;
-    match bytes.len() as u64 > most {
-        true => Err(format!("it is longer than {} MiB", most >> 20)),
-        false => Ok(bytes),
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    match (bytes.len() as u64 > most, most >> 20) {
+        (false, _) => Ok(bytes),
+        (true, 0) => Err(format!("it is longer than {most} bytes")),
+        (true, mebibytes) => Err(format!("it is longer than {mebibytes} MiB")),
     }
 }
 

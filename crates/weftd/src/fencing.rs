@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use weft_manager::sm::settings::Fencing;
 
-use crate::config::read_at_most;
+use crate::config::read_opened;
 use crate::error::DaemonError;
 
 /// Rights of others than the file's user.
@@ -41,18 +41,16 @@ impl FencingArgs {
         };
         let name = file.display();
         let refuse = |why: String| DaemonError::Usage(format!("--fencing-secret {name}: {why}"));
-        let opened = File::open(file).and_then(|file| file.metadata());
-        let mode = opened
-            .map_err(|why| refuse(why.to_string()))?
-            .permissions()
-            .mode();
+        let opened = File::open(file).map_err(|why| refuse(why.to_string()))?;
+        let about = opened.metadata().map_err(|why| refuse(why.to_string()))?;
+        let mode = about.permissions().mode();
         if mode & OTHERS != 0 {
             return Err(refuse(format!(
                 "others than its user may use it (mode {:04o}); chmod 600 {name}",
                 mode & 0o7777
             )));
         }
-        let secret = read_at_most(file, *Fencing::SECRET.end() as u64).map_err(&refuse)?;
+        let secret = read_opened(opened, *Fencing::SECRET.end() as u64).map_err(&refuse)?;
         let (least, most) = (Fencing::SECRET.start(), Fencing::SECRET.end());
         let len = secret.len();
         let fencing = Fencing::new(&secret, self.fencing_end).ok_or_else(|| {
