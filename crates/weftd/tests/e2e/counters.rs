@@ -1,7 +1,7 @@
 //! Counters of ports, by the client, over restarts of the daemon, and as metrics.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,7 +15,9 @@ use weft_interop::Running;
 
 use crate::emulator::Emulator;
 use crate::exposition::promtool_accepts;
-use crate::harness::{Daemon, PATIENCE, READ_OFTEN, Start, configure, text, wait_for};
+use crate::harness::{
+    Daemon, PATIENCE, READ_OFTEN, Start, configure, free_address, text, wait_for,
+};
 use crate::process::{output, program};
 
 /// Four edge switches with four hosts each under four cores.
@@ -252,10 +254,7 @@ fn prometheus_reads_the_metrics_of_chosen_ports() {
         "global: {{scrape_interval: 1s}}\nscrape_configs:\n- job_name: weft\n  static_configs:\n  - targets: ['{target}']\n"
     );
     std::fs::write(&config, text).unwrap();
-    let address = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().to_string()
-    };
+    let address = free_address().to_string();
     let mut command = program(&prometheus);
     command
         .arg(format!("--config.file={}", config.display()))

@@ -1,6 +1,7 @@
 //! Starts a daemon on an emulated fabric and calls the client.
 
 use std::io::Read;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -272,6 +273,12 @@ pub(crate) fn signal(pid: u32, name: &str) {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An address that nobody listens at.
+pub(crate) fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 /// Waits until `look` returns a value.

@@ -1,6 +1,6 @@
 //! Spans of sweeps and requests, as a collector gets them, and a daemon whose collector is away.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
-use crate::harness::{Start, wait_for};
+use crate::harness::{Start, free_address, wait_for};
 
 const REQUEST: &str = "weft.v1.SweepService/StartSweep";
 
@@ -92,9 +92,7 @@ fn a_collector_sees_sweeps_with_their_phases_and_the_request_that_caused_one() {
 
 #[test]
 fn a_collector_that_is_away_costs_a_warning_and_spans() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
+    let url = format!("http://{}", free_address());
     let daemon = Start::new("one-switch:4")
         .args(&["--otlp-endpoint", &url])
         .up();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::harness::{Daemon, Start, data, text, weft};
+use crate::harness::{Daemon, Start, data, free_address, text, weft};
 use crate::process::{output, program};
 
 fn path(name: &str) -> String {
@@ -86,9 +86,7 @@ fn clients_are_told_what_is_in_the_way() {
     let encrypted = open.api.replace("http", "https");
     told(&encrypted, &["--tls-ca", &ca], "it does not speak TLS");
 
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}", free.local_addr().unwrap());
-    drop(free);
+    let nobody = format!("http://{}", free_address());
     told(&nobody, &[], "nothing listens there");
     told(
         "http://nosuchhost.invalid:9313",

@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use weft_interop::Running;
 
-use super::server::{encoded, free_address, get};
-use crate::harness::{Start, text, wait_for};
+use super::server::{encoded, get};
+use crate::harness::{Start, free_address, text, wait_for};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
@@ -53,7 +53,7 @@ fn counted(page: &str, name: &str) -> u64 {
 
 #[test]
 fn prometheus_has_what_waited_for_it() {
-    let (address, dir) = (free_address(), tempfile::tempdir().unwrap());
+    let (address, dir) = (free_address().to_string(), tempfile::tempdir().unwrap());
     let url = format!("http://{address}/api/v1/write");
     let daemon = Start::new("one-switch:3")
         .args(&["--remote-write", &url, "--remote-write-interval", "1"])
@@ -93,7 +93,7 @@ fn prometheus_has_what_waited_for_it() {
 
 #[test]
 fn metrics_leave_the_host_encrypted() {
-    let (address, dir) = (free_address(), tempfile::tempdir().unwrap());
+    let (address, dir) = (free_address().to_string(), tempfile::tempdir().unwrap());
     let port = address.rsplit(':').next().unwrap();
     let url = format!("https://localhost:{port}/api/v1/write");
     let web = format!(

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use weft_interop::Running;
 
-use crate::harness::{Daemon, wait_for};
+use crate::harness::{Daemon, free_address, wait_for};
 
 /// A file of the repository.
 pub(super) fn shipped(path: &str) -> PathBuf {
@@ -35,7 +35,7 @@ impl Monitoring {
         let prometheus = weft_peers::program("prometheus")?;
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let [alerts_at, prometheus_at] = [free_address(), free_address()];
+        let [alerts_at, prometheus_at] = [(), ()].map(|()| free_address().to_string());
         fs::write(
             at("alertmanager.yml"),
             "route: {receiver: none}\nreceivers: [{name: none}]\n",
@@ -143,10 +143,4 @@ pub(super) fn encoded(text: &str) -> String {
         false => format!("%{byte:02X}"),
     };
     text.bytes().map(byte).collect()
-}
-
-/// An address that nobody listens at.
-pub(super) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use weft_interop::Running;
 
-use super::slurmctld::{Slurmctld, free_port, user};
-use crate::harness::{text, wait_for};
+use super::slurmctld::{Slurmctld, user};
+use crate::harness::{free_address, text, wait_for};
 use crate::process::output;
 
 /// All of its processes, killed when dropped.
@@ -36,7 +36,7 @@ impl Slurm {
         let (scancel, squeue) = (scancel?, squeue?);
         let (database, port) = database(directory)?;
         let (accounting, port) = slurmdbd(directory, port)?;
-        let ports = nodes.iter().map(|name| (name, free_port()));
+        let ports = nodes.iter().map(|name| (name, free_address().port()));
         let lines = ports.map(|(name, port)| {
             format!("NodeName={name} CPUs=1 NodeAddr=127.0.0.1 Port={port} State=UNKNOWN\n")
         });
@@ -164,7 +164,7 @@ fn database(directory: &Path) -> Option<(Running, u16)> {
          GRANT ALL ON slurm.* TO 'slurm'@'127.0.0.1' IDENTIFIED BY 'x';\n",
     )
     .unwrap();
-    let port = free_port();
+    let port = free_address().port();
     let mut command = Command::new(server);
     command
         .args(["--no-defaults", "--bind-address=127.0.0.1"])
@@ -182,7 +182,7 @@ fn database(directory: &Path) -> Option<(Running, u16)> {
 fn slurmdbd(directory: &Path, database: u16) -> Option<(Running, u16)> {
     let program = weft_peers::program("slurmdbd")?;
     let conf = directory.join("slurmdbd.conf");
-    let port = free_port();
+    let port = free_address().port();
     fs::write(
         &conf,
         format!(

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use weft_interop::Running;
 
-use crate::harness::{text, wait_for};
+use crate::harness::{free_address, text, wait_for};
 use crate::process::output;
 
 /// A controller without nodes that run, killed when dropped.
@@ -24,7 +23,7 @@ impl Slurmctld {
     pub(super) fn start(directory: &Path, nodes: &str) -> Option<Self> {
         let nodes = format!(
             "TopologyPlugin=topology/tree\nSlurmdPort={}\nNodeName={nodes} CPUs=1 NodeAddr=127.0.0.1 State=UNKNOWN",
-            free_port()
+            free_address().port()
         );
         let slurm = Self::with(directory, &nodes)?;
         wait_for(|| (!slurm.show().is_empty()).then_some(()));
@@ -99,16 +98,10 @@ fn configuration(directory: &Path, lines: &str) -> String {
          SwitchType=switch/none\nMpiDefault=none\nProctrackType=proctrack/linuxproc\n\
          SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n\
          {lines}\nPartitionName=all Nodes=ALL Default=YES\n",
-        free_port(),
+        free_address().port(),
         at("slurmctld.pid"),
         at("slurmctld.log"),
         user = user(),
         state = at("slurm-state"),
     )
-}
-
-/// A port that nobody listens at.
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
