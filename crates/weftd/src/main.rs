@@ -44,6 +44,7 @@ mod opafmcmd;
 mod operations;
 mod otlp;
 mod page;
+mod panics;
 mod pause_reminder;
 mod peer;
 mod planner;

@@ -35,6 +35,7 @@ use crate::opafmcmd;
 use crate::operations;
 use crate::otlp::{Exporter, Sweeps, Tracer};
 use crate::page;
+use crate::panics;
 use crate::pause_reminder;
 use crate::peer;
 use crate::planner::planner;
@@ -182,6 +183,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     let history = history.map(|place| Arc::new(History::new(place)));
     let audit = Audit::new(audit_dir, hub.clone());
     let recording = black_box::open(recording);
+    let telling = panics::tell(panics::watch(), recording.black_box.clone());
+    parts.until_stop("panics", &stopping, telling);
     let metrics = Arc::new(Metrics::new(metrics::Sources {
         hub: hub.clone(),
         port_metrics: port_metrics.clone(),

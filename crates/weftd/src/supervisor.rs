@@ -231,7 +231,7 @@ fn panicked(name: &'static str, error: JoinError) -> DaemonError {
 }
 
 /// Text of a panic.
-fn words(payload: &(dyn Any + Send)) -> &str {
+pub(crate) fn words(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("without a word")

@@ -69,7 +69,7 @@ pub(crate) fn list(dir: &Path) -> io::Result<Vec<Incident>> {
             continue;
         };
         let reason = fs::read_to_string(reason_of(&path)).unwrap_or_default();
-        let reason = reason.chars().take(REASON_MAX).collect();
+        let reason = reason[..reason.floor_char_boundary(REASON_MAX)].to_owned();
         // One that has just been removed is none.
         let Ok(bytes) = fs::metadata(&path).map(|file| file.len()) else {
             continue;

@@ -241,14 +241,14 @@ impl BlackBox {
         self.progress.as_ref().map(|progress| progress.state())
     }
 
-    /// Saves what is recorded so far.
-    pub(crate) async fn save(&self, reason: String) -> Result<Incident, Unsaved> {
+    /// Saves what is recorded so far, and what the manager does in the next second.
+    pub(crate) async fn save(&self, kind: Kind, reason: String) -> Result<Incident, Unsaved> {
         let orders = self.orders.as_ref().and_then(mpsc::WeakSender::upgrade);
         let orders = orders.ok_or(Unsaved::NoRecording)?;
         tokio::time::sleep(AFTER).await;
         let (told, saved) = oneshot::channel();
         let order = Order::Save {
-            kind: Kind::ByHand,
+            kind,
             reason,
             told: Some(told),
         };

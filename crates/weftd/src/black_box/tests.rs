@@ -116,6 +116,6 @@ async fn one_that_cannot_begin_says_why() {
     let state = opened.black_box.recording().unwrap();
     let (_, why) = state.end.unwrap();
     assert!(why.contains("exists"), "{why}");
-    let unsaved = opened.black_box.save(String::new()).await;
+    let unsaved = opened.black_box.save(Kind::ByHand, String::new()).await;
     assert_eq!(unsaved, Err(Unsaved::NoRecording));
 }

@@ -63,9 +63,7 @@ impl Recording {
             }
         }
         if let Some(words) = panic {
-            // A panic may have words of any length, on several lines. The log has what comes of it.
-            let in_line = |letter: char| if letter.is_control() { ' ' } else { letter };
-            let words: String = words.chars().map(in_line).take(REASON_MAX).collect();
+            // The log has what comes of it.
             let _ = self.save(Kind::Panic, &words);
         }
     }
@@ -97,9 +95,10 @@ impl Recording {
 
     /// Copies the recording, and tells it in the log.
     fn save(&self, kind: Kind, reason: &str) -> Result<Incident, String> {
+        let reason = in_line(reason);
         let now = unix_time_ns() / 1_000_000;
         let budget = 2 * self.place.budget;
-        let copy = (now, kind, reason);
+        let copy = (now, kind, reason.as_str());
         let saved = incidents::save(&self.path, &self.place.incidents, budget, copy);
         match &saved {
             Ok(incident) => {
@@ -118,6 +117,12 @@ impl Recording {
         }
         saved
     }
+}
+
+/// A reason in one line of at most [`REASON_MAX`] bytes: a panic may have words of any length, on several lines.
+fn in_line(reason: &str) -> String {
+    let reason = &reason[..reason.floor_char_boundary(REASON_MAX)];
+    reason.replace(char::is_control, " ")
 }
 
 /// Removes the oldest of the other recordings until there is room for this one, with so many bytes so far; returns the bytes

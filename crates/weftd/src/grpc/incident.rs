@@ -10,7 +10,7 @@ use weft_api::v1::incident_service_server::IncidentService;
 
 use super::Services;
 use super::refusal::check_words;
-use crate::black_box::{Incident, REASON_MAX, RecordingState, Unsaved, list};
+use crate::black_box::{Incident, Kind, REASON_MAX, RecordingState, Unsaved, list};
 
 const NO_RECORDING: &str = "weftd does not record the manager's inputs: it runs without a state directory, or with \
                             --recording-budget 0, or could not write them; the log says so";
@@ -28,7 +28,7 @@ impl IncidentService for Services {
                 "reason: it is longer than {REASON_MAX} bytes, or has control characters"
             )));
         }
-        let saved = self.black_box.save(reason).await;
+        let saved = self.black_box.save(Kind::ByHand, reason).await;
         let incident = saved.map_err(|error| match error {
             Unsaved::NoRecording => Status::failed_precondition(NO_RECORDING),
             Unsaved::Failed(why) => Status::resource_exhausted(why),

@@ -38,6 +38,7 @@ mod reason;
 mod refusal;
 mod replacement;
 mod route;
+mod survive;
 mod sweep;
 mod topology;
 mod virtual_fabric;
@@ -48,7 +49,7 @@ mod what_if;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch as observed};
 use tonic::Status;
@@ -121,6 +122,7 @@ pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
 pub(crate) use past::LastStates;
+use survive::survive;
 pub(crate) use watch::{place_of, token};
 
 /// Dependencies of the services.
@@ -324,6 +326,7 @@ fn router(
     let router = routes.routes().into_axum_router();
     // A call passes them from the last one to the first.
     Ok(router
+        .layer(from_fn(survive))
         .layer(admitting)
         .layer(map_response(details::complete))
         .layer(recording)
