@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use weft_history::{PortKey, PortRow, Reader, Recorder};
+use weft_history::{PortKey, PortRow, PortValues, Reader, Recorder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -28,7 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             port: (number % 48) as u8 + 1,
         },
         name: format!("edge{:04}", number / 48).into(),
-        totals: [0; _],
+        values: PortValues {
+            totals: [0; _],
+            link_quality: Some(5),
+        },
     };
     let mut ports: Vec<PortRow> = (0..count).map(port).collect();
     let mut recorder = Recorder::open(dir.as_ref(), 8 << 30)?;
@@ -51,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     (12, 90),
                     (14, 900),
                 ] {
-                    port.totals[counter] += (flits + next(flits / 8)) / part;
+                    port.values.totals[counter] += (flits + next(flits / 8)) / part;
                 }
             }
         }

@@ -40,7 +40,7 @@ pub use gaps::Gap;
 pub use reader::{EventFilter, Kept, KeptStates, KeptTable, POINTS_MAX, Reader, Sample};
 pub use reading::{PastReading, PortThen};
 pub use recorder::{BUDGET_MIN, Mark, Recorder, Usage};
-pub use row::{COUNTERS, EventRow, PortKey, PortRow, Totals};
+pub use row::{COUNTERS, EventRow, PortKey, PortRow, PortValues, Totals};
 pub use states::{
     PastState, STATE_LASTS_MS, StateAnswer, StateHead, StateId, StatePieces, StateQuestion,
     StateRecord,

@@ -7,7 +7,7 @@ use crate::budget::closed_bytes;
 use crate::error::HistoryError;
 use crate::gaps::{self, Gap};
 use crate::log::{ImageFrame, decode_events, frames};
-use crate::row::{EventRow, PortKey, Totals};
+use crate::row::{EventRow, PortKey, PortValues};
 use crate::segment::{Listed, SegmentName, SegmentReader, list};
 use crate::states::{
     Reading, StateAnswer, StateId, StateQuestion, newest_ms, oldest_ms, state, states_in,
@@ -35,8 +35,8 @@ pub struct Sample {
     pub time_ms: i64,
     /// Since the sample before, milliseconds: rates are over this time. 0 for the first.
     pub span_ms: i64,
-    /// The running totals.
-    pub totals: Totals,
+    /// What was read.
+    pub values: PortValues,
     /// Increase a second; none for the first, and where totals have begun again.
     pub rates: Option<[f64; crate::COUNTERS.len()]>,
 }
@@ -354,8 +354,8 @@ impl EventFilter {
     }
 }
 
-/// The last row of each step after `from_ms`, with rates since the one before.
-fn sample(rows: &[(i64, Totals)], from_ms: i64, step_ms: i64) -> Vec<Sample> {
+/// The last row of each step after `from_ms`, with rates since the one before, and the worst quality of the link.
+fn sample(rows: &[(i64, PortValues)], from_ms: i64, step_ms: i64) -> Vec<Sample> {
     let (before, after) = rows.split_at(rows.partition_point(|(time, _)| *time <= from_ms));
     let step = |time: i64| match step_ms {
         0 => time,
@@ -365,22 +365,30 @@ fn sample(rows: &[(i64, Totals)], from_ms: i64, step_ms: i64) -> Vec<Sample> {
     let mut samples = Vec::new();
     for rows in after.chunk_by(|(a, _), (b, _)| step(*a) == step(*b)) {
         let Some(row) = rows.last() else { continue };
-        samples.push(since(last, row));
+        let mut sample = since(last, row);
+        let qualities = rows.iter().filter_map(|(_, values)| values.link_quality);
+        sample.values.link_quality = qualities.min();
+        samples.push(sample);
         last = Some(row);
     }
     samples
 }
 
-fn since(before: Option<&(i64, Totals)>, (time_ms, totals): &(i64, Totals)) -> Sample {
+fn since(before: Option<&(i64, PortValues)>, (time_ms, values): &(i64, PortValues)) -> Sample {
     let span_ms = before.map_or(0, |(before, _)| time_ms - before);
-    let go_on = |old: &&(i64, Totals)| old.1.iter().zip(totals).all(|(old, new)| old <= new);
-    let rates = before.filter(go_on).map(|(_, old)| {
-        std::array::from_fn(|place| (totals[place] - old[place]) as f64 * 1000.0 / span_ms as f64)
-    });
+    let totals = &values.totals;
+    let before = before.map(|(_, before)| &before.totals);
+    let rates = before
+        .filter(|old| old.iter().zip(totals).all(|(old, new)| old <= new))
+        .map(|old| {
+            std::array::from_fn(|place| {
+                (totals[place] - old[place]) as f64 * 1000.0 / span_ms as f64
+            })
+        });
     Sample {
         time_ms: *time_ms,
         span_ms,
-        totals: *totals,
+        values: *values,
         rates,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::HistoryError;
 use crate::reader::{Reader, attempts};
-use crate::row::{PortKey, Totals};
+use crate::row::{PortKey, PortValues, Totals};
 use crate::tables::Resolution;
 use crate::wanted::{Rows, Wanted};
 
@@ -28,8 +28,8 @@ pub struct PastReading {
 pub struct PortThen {
     /// Which port.
     pub key: PortKey,
-    /// Its running totals.
-    pub totals: Totals,
+    /// What was read.
+    pub values: PortValues,
     /// Those in the reading before; none where it was not read then.
     pub before: Option<Totals>,
 }
@@ -87,14 +87,19 @@ fn last_of(rows: Wanted) -> Option<PastReading> {
     let before_ms = before_ms.map(|(time, _)| time);
     let ports = rows.ports.iter().filter(|(_, rows)| of_then(rows));
     let ports = ports.filter_map(|(key, rows)| {
-        let (_, totals) = rows.last()?;
+        let (_, values) = rows.last()?;
         let before = before(rows).filter(|(time, _)| Some(*time) == before_ms);
         // Totals that have begun again tell nothing of the time between.
-        let goes_on = |before: &Totals| before.iter().zip(totals).all(|(old, new)| old <= new);
+        let goes_on = |before: &Totals| {
+            before
+                .iter()
+                .zip(&values.totals)
+                .all(|(old, new)| old <= new)
+        };
         Some(PortThen {
             key: *key,
-            totals: *totals,
-            before: before.map(|(_, totals)| totals).filter(goes_on),
+            values: *values,
+            before: before.map(|(_, values)| values.totals).filter(goes_on),
         })
     });
     Some(PastReading {

@@ -6,7 +6,7 @@ use parquet::data_type::ByteArray;
 
 use crate::error::HistoryError;
 use crate::log::{Change, ImageFrame};
-use crate::row::{PortKey, Totals};
+use crate::row::{PortKey, PortValues};
 use crate::segment::{Batch, SegmentName, SegmentReader, SegmentWriter};
 use crate::tables::{Resolution, Table};
 
@@ -51,7 +51,7 @@ impl Source {
         let row = Row {
             time_ms: self.batch.time(self.row),
             name: self.batch.name(self.row),
-            totals: self.batch.totals(self.row),
+            values: self.batch.values(self.row),
         };
         self.row += 1;
         self.fill()?;
@@ -62,7 +62,17 @@ impl Source {
 struct Row {
     time_ms: i64,
     name: ByteArray,
-    totals: Totals,
+    values: PortValues,
+}
+
+impl Row {
+    /// The row that stands for both where the other one was read before in the same time: the worst quality is kept.
+    fn after(mut self, before: Option<Self>) -> Self {
+        let worst = before.and_then(|before| before.values.link_quality);
+        let quality = &mut self.values.link_quality;
+        *quality = quality.map_or(worst, |now| Some(worst.map_or(now, |worst| now.min(worst))));
+        self
+    }
 }
 
 /// Writes a segment of `to` from segments of `from`, in their order, into `dir`.
@@ -85,7 +95,7 @@ pub(crate) fn roll_up(
                 if let Some(before) = last.take_if(|before| period(before) != period(&row)) {
                     push(&mut writer, key, &before)?;
                 }
-                last = Some(row);
+                last = Some(row.after(last));
             }
         }
         if let Some(row) = last {
@@ -100,7 +110,7 @@ pub(crate) fn roll_up(
 fn push(writer: &mut SegmentWriter, key: PortKey, row: &Row) -> Result<(), HistoryError> {
     writer
         .batch()
-        .push_port(row.time_ms, key, &row.name, &row.totals);
+        .push_port(row.time_ms, key, &row.name, &row.values);
     writer.pushed(row.time_ms)
 }
 
@@ -123,15 +133,15 @@ pub(crate) fn sort(
     }
     let next = |cursor: &Cursor<'_>| cursor.next.map(|change| change.key);
     while let Some(key) = cursors.iter().filter_map(next).min() {
-        let mut present: Option<(ByteArray, Totals)> = None;
+        let mut present: Option<(ByteArray, PortValues)> = None;
         for cursor in &mut cursors {
             if let Some(change) = cursor.next.take_if(|change| change.key == key) {
                 present = change.apply(present, |name| name.into());
                 cursor.next = cursor.frame.next().map_err(wrong)?;
             }
-            if let Some((name, totals)) = &present {
+            if let Some((name, values)) = &present {
                 let time_ms = cursor.frame.time_ms;
-                writer.batch().push_port(time_ms, key, name, totals);
+                writer.batch().push_port(time_ms, key, name, values);
                 writer.pushed(time_ms)?;
             }
         }

@@ -36,6 +36,23 @@ pub const COUNTERS: [&str; 27] = [
 /// Running totals of a port's counters.
 pub type Totals = [u64; COUNTERS.len()];
 
+/// Running totals and state of a port in one reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortValues {
+    /// Its running totals.
+    pub totals: Totals,
+    /// Quality of its link, 5 excellent to 1 bad, 0 down; none where it is not known. Rolled up, the worst of the time.
+    pub link_quality: Option<u8>,
+}
+
+impl PortValues {
+    /// A port of which nothing is known.
+    pub(crate) const NONE: Self = Self {
+        totals: [0; _],
+        link_quality: None,
+    };
+}
+
 /// Longest text of a column, bytes; longer ones are cut.
 pub(crate) const TEXT_MAX: usize = 64 << 10;
 
@@ -55,8 +72,8 @@ pub struct PortRow {
     pub key: PortKey,
     /// Name of its node.
     pub name: Arc<str>,
-    /// Its running totals.
-    pub totals: Totals,
+    /// What was read.
+    pub values: PortValues,
 }
 
 /// Something that happened.

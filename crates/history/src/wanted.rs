@@ -8,13 +8,13 @@ use std::path::Path;
 use crate::error::HistoryError;
 use crate::log::{HEADER, ImageFrame, MAGIC, frames};
 use crate::reader::POINTS_MAX;
-use crate::row::{PortKey, Totals};
+use crate::row::{PortKey, PortValues};
 use crate::segment::{Batch, Group, SegmentName, SegmentReader};
 use crate::side_by_side::side_by_side;
 use crate::tables::{Resolution, Table};
 
 /// Rows of a port, in order of time.
-pub(crate) type Rows = Vec<(i64, Totals)>;
+pub(crate) type Rows = Vec<(i64, PortValues)>;
 
 /// Rows of the ports that are asked for.
 pub(crate) struct Wanted {
@@ -120,10 +120,10 @@ impl Wanted {
             }
             first = end;
         }
-        let totals = group.totals(&kept)?;
+        let values = group.values(&kept)?;
         let run = |(key, least_ms, times, from): (PortKey, i64, Vec<i64>, usize)| {
-            let totals = totals[from..].iter().copied();
-            let rows = times.into_iter().zip(totals).collect();
+            let values = values[from..].iter().copied();
+            let rows = times.into_iter().zip(values).collect();
             Run {
                 key,
                 least_ms,
@@ -188,11 +188,11 @@ impl Wanted {
             }
             wanted += usize::from(time >= self.from_ms);
             if time >= self.from_ms && wanted > surplus {
-                for (key, totals) in &known.ports {
+                for (key, values) in &known.ports {
                     self.push(Run {
                         key: *key,
                         least_ms: time,
-                        rows: vec![(time, *totals)],
+                        rows: vec![(time, *values)],
                     })?;
                 }
             }
@@ -204,7 +204,7 @@ impl Wanted {
 /// Ports as the last frame of a log has them, in order.
 #[derive(Default)]
 struct Known {
-    ports: Vec<(PortKey, Totals)>,
+    ports: Vec<(PortKey, PortValues)>,
 }
 
 impl Known {
@@ -223,9 +223,9 @@ impl Known {
             }
             at += self.ports[at..].partition_point(|(key, _)| *key < change.key);
             let known = self.ports.get_mut(at).filter(|(key, _)| *key == change.key);
-            let before = known.as_ref().map(|(_, totals)| ((), *totals));
+            let before = known.as_ref().map(|(_, values)| ((), *values));
             match (change.apply(before, |_| ()), known) {
-                (Some((_, now)), Some((_, totals))) => *totals = now,
+                (Some((_, now)), Some((_, values))) => *values = now,
                 (Some((_, now)), None) => appeared.push((change.key, now)),
                 (None, _) => gone.push(change.key),
             }

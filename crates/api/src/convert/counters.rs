@@ -239,7 +239,7 @@ impl v1::PortCounters {
             lid: image.roster.member_of(port).lid.0,
             reading: reading.into(),
             rate_gbps: rate_gbps(port),
-            link_quality: image.quality(place).into(),
+            link_quality: image.known_quality(place).unwrap_or(0).into(),
             lanes_down: port.lanes_down.into(),
             since_time: known_s(total.since_unix_s),
             bridges: total.bridges,

@@ -65,7 +65,7 @@ impl v1::GroupPort {
             internal,
             reading: reading(image.reading(place)).into(),
             rate_gbps: rate_gbps(port),
-            link_quality: image.quality(place).into(),
+            link_quality: image.known_quality(place).unwrap_or(0).into(),
             sent: Some(image.sending(place).into()),
             categories: categories(image, place),
         })

@@ -2,11 +2,15 @@
 //! first frame of a log has all of every port.
 
 use super::varint::{put, put_text, take, take_text};
-use crate::row::{PortKey, PortRow, TEXT_MAX, Totals};
+use crate::row::{PortKey, PortRow, PortValues, TEXT_MAX, Totals};
 
-/// Bits of the word that says what follows of a port: each counter's, that of the name, and that the port is gone.
+/// Bits of the word that says what follows of a port: each counter's, that of the name, that the port is gone, and that of
+/// the quality of its link.
 const NAME: u64 = 1 << 27;
 const GONE: u64 = 1 << 28;
+const QUALITY: u64 = 1 << 29;
+/// Quality of a link of which none is known.
+const UNKNOWN: u8 = u8::MAX;
 
 /// What a frame has of a port.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +20,8 @@ pub(crate) struct Change<'a> {
     pub(crate) gone: bool,
     /// What is added to each counter.
     pub(crate) added: Totals,
+    /// The new quality of its link, [`UNKNOWN`] where it is known no more; none where it stays.
+    quality: Option<u8>,
 }
 
 /// A frame that is read.
@@ -67,9 +73,13 @@ impl Entries {
 
     fn changed(&mut self, before: Option<&PortRow>, now: &PortRow) {
         let mut word = 0;
-        let old = before.map_or([0; _], |before| before.totals);
-        for (place, (now, old)) in now.totals.iter().zip(&old).enumerate() {
+        let old = before.map_or(PortValues::NONE, |before| before.values);
+        let totals = || now.values.totals.iter().zip(&old.totals);
+        for (place, (now, old)) in totals().enumerate() {
             word |= u64::from(now != old) << place;
+        }
+        if now.values.link_quality != old.link_quality {
+            word |= QUALITY;
         }
         let renamed = before.is_none_or(|before| before.name != now.name);
         if renamed {
@@ -82,8 +92,12 @@ impl Entries {
         if renamed {
             put_text(&mut self.bytes, cut(&now.name));
         }
-        for (now, old) in now.totals.iter().zip(&old).filter(|(now, old)| now != old) {
+        for (now, old) in totals().filter(|(now, old)| now != old) {
             put(&mut self.bytes, now.wrapping_sub(*old));
+        }
+        if word & QUALITY != 0 {
+            let quality = now.values.link_quality;
+            self.bytes.push(quality.unwrap_or(UNKNOWN));
         }
     }
 }
@@ -142,11 +156,17 @@ impl<'a> ImageFrame<'a> {
                 *added = take(rest)?;
             }
         }
+        let mut quality = None;
+        if word & QUALITY != 0 {
+            let (first, after) = rest.split_first()?;
+            (quality, *rest) = (Some(*first), after);
+        }
         Some(Change {
             key,
             name,
             gone: word & GONE != 0,
             added,
+            quality,
         })
     }
 }
@@ -155,20 +175,23 @@ impl Change<'_> {
     /// What a port is after the change; none where it is gone.
     pub(crate) fn apply<N: Default>(
         &self,
-        before: Option<(N, Totals)>,
+        before: Option<(N, PortValues)>,
         name: impl Fn(&str) -> N,
-    ) -> Option<(N, Totals)> {
+    ) -> Option<(N, PortValues)> {
         if self.gone {
             return None;
         }
-        let (mut known, mut totals) = before.unwrap_or_else(|| (N::default(), [0; _]));
+        let (mut known, mut values) = before.unwrap_or_else(|| (N::default(), PortValues::NONE));
         if let Some(new) = self.name {
             known = name(new);
         }
-        for (total, added) in totals.iter_mut().zip(self.added) {
+        for (total, added) in values.totals.iter_mut().zip(self.added) {
             *total = total.wrapping_add(added);
         }
-        Some((known, totals))
+        if let Some(quality) = self.quality {
+            values.link_quality = (quality != UNKNOWN).then_some(quality);
+        }
+        Some((known, values))
     }
 }
 
@@ -185,10 +208,17 @@ mod tests {
     fn reading() -> impl Strategy<Value = Vec<PortRow>> {
         let port = (
             (0_u64..4, 0_u8..3),
-            ("[ab]", proptest::collection::vec(0_u64..3, 3)),
+            (
+                "[ab]",
+                proptest::collection::vec(0_u64..3, 3),
+                proptest::option::of(0_u8..6),
+            ),
         );
         proptest::collection::btree_map(port.0, port.1, 0..8).prop_map(|ports| {
-            let row = |((guid, port), (name, counts)): ((u64, u8), (String, Vec<u64>))| {
+            let row = |((guid, port), (name, counts, link_quality)): (
+                (u64, u8),
+                (String, Vec<u64>, _),
+            )| {
                 let mut totals = [0; _];
                 for (place, count) in counts.into_iter().enumerate() {
                     totals[place * 13] = if count == 2 { u64::MAX } else { count };
@@ -199,7 +229,10 @@ mod tests {
                         port,
                     },
                     name: name.into(),
-                    totals,
+                    values: PortValues {
+                        totals,
+                        link_quality,
+                    },
                 }
             };
             ports.into_iter().map(row).collect()
@@ -222,7 +255,7 @@ mod tests {
                     }
                 }
                 let rows: Vec<PortRow> = (known.iter())
-                    .map(|(key, (name, totals))| PortRow { key: *key, name: name.as_str().into(), totals: *totals })
+                    .map(|(key, (name, values))| PortRow { key: *key, name: name.as_str().into(), values: *values })
                     .collect();
                 prop_assert_eq!(&rows, &now);
                 before = now;

@@ -10,7 +10,7 @@ use super::logs::{Closing, log_path, open_logs};
 use crate::error::HistoryError;
 use crate::log::{ImageFrame, LogFile, frames};
 use crate::rollup::sort;
-use crate::row::{PortKey, PortRow, Totals};
+use crate::row::{PortKey, PortRow, PortValues};
 use crate::tables::{Resolution, Table};
 
 const TABLE: Table = Table::Counters(Resolution::Image);
@@ -121,7 +121,7 @@ impl OpenCounters {
 /// What a log says.
 #[derive(Debug, Default)]
 struct Replay {
-    ports: BTreeMap<PortKey, (Arc<str>, Totals)>,
+    ports: BTreeMap<PortKey, (Arc<str>, PortValues)>,
     first_ms: Option<i64>,
     last_ms: Option<i64>,
     spacing_ms: Option<i64>,
@@ -149,7 +149,7 @@ impl Replay {
     }
 
     fn rows(self) -> Vec<PortRow> {
-        let row = |(key, (name, totals))| PortRow { key, name, totals };
+        let row = |(key, (name, values))| PortRow { key, name, values };
         self.ports.into_iter().map(row).collect()
     }
 }

@@ -10,7 +10,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::error::HistoryError;
-use crate::row::{COUNTERS, EventRow, PortKey, Totals};
+use crate::row::{COUNTERS, EventRow, PortKey, PortValues};
 use crate::tables::Table;
 
 /// Rows of a row group.
@@ -18,12 +18,16 @@ pub(crate) const ROWS: usize = 32_768;
 /// Rows of a page: what is read where one port is asked for.
 const PAGE_ROWS: usize = 4_096;
 
-/// Places of columns of the counters; the counters follow.
+/// Places of columns of the counters.
 pub(super) const TIME: usize = 0;
 pub(super) const GUID: usize = 1;
 pub(super) const PORT: usize = 2;
 const NAME: usize = 3;
 pub(super) const FIRST: usize = 4;
+pub(super) const QUALITY: usize = FIRST + COUNTERS.len();
+
+/// Quality of a link of which none is known.
+pub(super) const UNKNOWN: i32 = 255;
 
 /// Values of a column. Numbers without sign are kept as the same bits.
 #[derive(Debug, Clone)]
@@ -71,6 +75,7 @@ fn schema_text(table: Table) -> String {
             for name in COUNTERS {
                 add("int64", name, "INTEGER(64,false)");
             }
+            add("int32", "link_quality", "INTEGER(8,false)");
         }
         Table::Events => {
             add("int64", "run", "INTEGER(64,false)");
@@ -135,6 +140,13 @@ pub(super) fn properties(table: Table) -> Result<WriterProperties, HistoryError>
     Ok(properties.build())
 }
 
+/// The quality of a link, if it is known.
+pub(super) fn quality(value: i32) -> Option<u8> {
+    u8::try_from(value)
+        .ok()
+        .filter(|value| i32::from(*value) != UNKNOWN)
+}
+
 impl Batch {
     /// No rows of a table.
     pub(crate) fn empty(table: Table) -> Self {
@@ -144,6 +156,7 @@ impl Batch {
             Table::Counters(_) => {
                 let mut columns = vec![long(), long(), int(), text()];
                 columns.extend(COUNTERS.map(|_| long()));
+                columns.push(int());
                 columns
             }
             Table::Events => vec![
@@ -175,15 +188,16 @@ impl Batch {
         time_ms: i64,
         key: PortKey,
         name: &ByteArray,
-        totals: &Totals,
+        values: &PortValues,
     ) {
         self.long(TIME, time_ms);
         self.long(GUID, key.guid as i64);
         self.int(PORT, i32::from(key.port));
         self.text(NAME, name.clone());
-        for (place, total) in totals.iter().enumerate() {
+        for (place, total) in values.totals.iter().enumerate() {
             self.long(FIRST + place, *total as i64);
         }
+        self.int(QUALITY, values.link_quality.map_or(UNKNOWN, i32::from));
     }
 
     /// Appends an event.
@@ -263,9 +277,12 @@ impl Batch {
         }
     }
 
-    /// Totals of a row of the counters.
-    pub(crate) fn totals(&self, row: usize) -> Totals {
-        std::array::from_fn(|place| self.long_at(FIRST + place, row) as u64)
+    /// What a row of the counters has of its port.
+    pub(crate) fn values(&self, row: usize) -> PortValues {
+        PortValues {
+            totals: std::array::from_fn(|place| self.long_at(FIRST + place, row) as u64),
+            link_quality: quality(self.int_at(QUALITY, row).into()),
+        }
     }
 
     /// An event.

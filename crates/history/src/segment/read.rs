@@ -18,11 +18,11 @@ use parquet::file::reader::{ChunkReader, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedRowGroupReader;
 use parquet::file::statistics::Statistics;
 
-use super::columns::{Batch, Column, FIRST, GUID, PORT, TIME};
+use super::columns::{Batch, Column, FIRST, GUID, PORT, QUALITY, TIME, UNKNOWN, quality};
 use super::name::SegmentName;
 use super::write::GROUPS;
 use crate::error::HistoryError;
-use crate::row::Totals;
+use crate::row::PortValues;
 use crate::tables::Table;
 
 /// Most bytes of the metadata.
@@ -168,30 +168,38 @@ impl Group<'_> {
         self.columns(&[TIME, GUID, PORT])
     }
 
-    /// The totals of some rows, in their order. What lies before and after them is not decoded.
-    pub(crate) fn totals(&self, rows: &[usize]) -> Result<Vec<Totals>, HistoryError> {
-        let mut totals: Vec<Totals> = vec![[0; _]; rows.len()];
+    /// What some rows have of their ports, in their order. What lies before and after them is not decoded.
+    pub(crate) fn values(&self, rows: &[usize]) -> Result<Vec<PortValues>, HistoryError> {
+        let mut all = vec![PortValues::NONE; rows.len()];
         let (Some(first), Some(last)) = (rows.iter().min(), rows.iter().max()) else {
-            return Ok(totals);
+            return Ok(all);
         };
-        let mut values = Column::Long(Vec::new());
-        for place in 0..totals[0].len() {
+        let span = *first..last + 1;
+        let mut column = Column::Long(Vec::new());
+        for place in 0..all[0].totals.len() {
             if let Some((least, most)) = self.segment.bounds(self.number, FIRST + place)
                 && least == most
             {
-                totals.iter_mut().for_each(|row| row[place] = least as u64);
+                (all.iter_mut()).for_each(|values| values.totals[place] = least as u64);
                 continue;
             }
-            values.clear();
-            self.read(FIRST + place, *first..last + 1, &mut values)?;
-            let Column::Long(values) = &values else {
+            column.clear();
+            self.read(FIRST + place, span.clone(), &mut column)?;
+            let Column::Long(column) = &column else {
                 continue;
             };
-            for (totals, row) in totals.iter_mut().zip(rows) {
-                totals[place] = values[row - first] as u64;
+            for (values, row) in all.iter_mut().zip(rows) {
+                values.totals[place] = column[row - first] as u64;
             }
         }
-        Ok(totals)
+        let mut column = Column::Int(Vec::new());
+        self.read(QUALITY, span, &mut column)?;
+        if let Column::Int(column) = column {
+            for (values, row) in all.iter_mut().zip(rows) {
+                values.link_quality = quality(column[row - first]);
+            }
+        }
+        Ok(all)
     }
 
     fn columns(&self, columns: &[usize]) -> Result<Batch, HistoryError> {
@@ -204,6 +212,15 @@ impl Group<'_> {
 
     /// Some rows of a column.
     fn read(&self, place: usize, rows: Range<usize>, to: &mut Column) -> Result<(), HistoryError> {
+        let there = self.segment.metadata.row_group(self.number).num_columns();
+        let is_counters = matches!(self.segment.table, Table::Counters(_));
+        // Segments of earlier versions end before the qualities of links.
+        if let Column::Int(to) = to
+            && (is_counters, place, there) == (true, QUALITY, QUALITY)
+        {
+            to.resize(rows.len(), UNKNOWN);
+            return Ok(());
+        }
         let column = self.reader.get_column_reader(place);
         let read = column.and_then(|column| match (column, to) {
             (ColumnReader::Int64ColumnReader(from), Column::Long(to)) => take(from, rows, to),

@@ -32,7 +32,7 @@ pub(crate) struct SegmentWriter {
     groups: Vec<String>,
     from_ms: i64,
     to_ms: i64,
-    failure: Arc<std::sync::Mutex<Option<io::Error>>>,
+    failure: Failure,
 }
 
 /// A file that counts and sums what is written, up to a limit.
@@ -44,7 +44,25 @@ struct Counted {
     crc: u32,
     from: u64,
     to: u64,
-    failure: Arc<std::sync::Mutex<Option<io::Error>>>,
+    failure: Failure,
+}
+
+/// Why the file behind a writer failed.
+type Failure = Arc<std::sync::Mutex<Option<io::Error>>>;
+
+impl Counted {
+    fn new(path: &Path, limit: u64, failure: &Failure) -> Result<Self, HistoryError> {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        Ok(Self {
+            file: options.open(path).map_err(HistoryError::io(path))?,
+            left: limit,
+            crc: 0,
+            from: 0,
+            to: 0,
+            failure: Arc::clone(failure),
+        })
+    }
 }
 
 impl Write for Counted {
@@ -81,20 +99,8 @@ impl SegmentWriter {
     /// Begins a segment in a directory, of at most `limit` bytes.
     pub(crate) fn new(dir: &Path, table: Table, limit: u64) -> Result<Self, HistoryError> {
         let path = dir.join(TEMPORARY);
-        let failed = HistoryError::io(&path);
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let file = options.open(&path).map_err(failed)?;
         let failure = Arc::default();
-        let counted = Counted {
-            file,
-            left: limit,
-            crc: 0,
-            from: 0,
-            to: 0,
-            failure: Arc::clone(&failure),
-        };
-        let properties = Arc::new(properties(table)?);
+        let counted = Counted::new(&path, limit, &failure)?;
         let mut segment = Self {
             dir: dir.to_owned(),
             path,
@@ -105,7 +111,7 @@ impl SegmentWriter {
             to_ms: i64::MIN,
             failure,
         };
-        let writer = SerializedFileWriter::new(counted, schema(table)?, properties);
+        let writer = SerializedFileWriter::new(counted, schema(table)?, properties(table)?.into());
         segment.writer = Some(writer.map_err(|error| segment.failed(&error))?);
         Ok(segment)
     }
@@ -229,4 +235,56 @@ fn write_column(
         }
     }
     column.close()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use parquet::schema::types::Type;
+
+    use super::*;
+    use crate::row::{PortKey, PortValues};
+    use crate::segment::SegmentReader;
+    use crate::tables::Resolution;
+
+    const TABLE: Table = Table::Counters(Resolution::Image);
+
+    /// A writer of segments as they were before the qualities of links were kept.
+    fn of_before(dir: &Path) -> SegmentWriter {
+        let mut segment = SegmentWriter::new(dir, TABLE, 1 << 20).unwrap();
+        let all = schema(TABLE).unwrap();
+        let [fields @ .., quality] = all.get_fields() else {
+            panic!("a schema without columns");
+        };
+        assert_eq!(quality.name(), "link_quality");
+        let group = Type::group_type_builder("weft").with_fields(fields.to_vec());
+        let counted = Counted::new(&segment.path, 1 << 20, &segment.failure).unwrap();
+        let (schema, properties) = (group.build().unwrap(), properties(TABLE).unwrap());
+        let writer = SerializedFileWriter::new(counted, schema.into(), properties.into());
+        segment.writer = Some(writer.unwrap());
+        segment.batch.0.pop();
+        segment
+    }
+
+    #[test]
+    fn a_segment_of_before_has_its_counters_and_no_quality_of_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segment = of_before(dir.path());
+        let key = PortKey { guid: 7, port: 1 };
+        let values = |count: u64| PortValues {
+            totals: [count; _],
+            link_quality: None,
+        };
+        for count in 0..9_u64 {
+            let batch = segment.batch();
+            batch.push_port(count as i64, key, &"a".into(), &values(count));
+            segment.pushed(count as i64).unwrap();
+        }
+        let name = segment.finish(1, 1).unwrap().unwrap();
+        let reader = SegmentReader::open(&dir.path().join(name.file()), &name, TABLE).unwrap();
+        let group = reader.group(0).unwrap();
+        assert_eq!(group.values(&[2, 5]).unwrap(), [values(2), values(5)]);
+        let all = group.all().unwrap();
+        assert_eq!(all.values(8), values(8));
+    }
 }

@@ -35,7 +35,10 @@ fn the_budget_holds_and_what_is_removed_is_rolled_up_before() {
         panic!("{word}")
     });
     let samples = read.expect("readings").remove(0);
-    assert!(samples.is_sorted_by(|a, b| a.time_ms < b.time_ms && a.totals[0] <= b.totals[0]));
+    assert!(
+        samples
+            .is_sorted_by(|a, b| a.time_ms < b.time_ms && a.values.totals[0] <= b.values.totals[0])
+    );
     let spans: Vec<i64> = samples
         .windows(2)
         .map(|pair| pair[1].time_ms - pair[0].time_ms)

@@ -122,7 +122,7 @@ fn a_flipped_bit_in_a_segment_is_told_and_never_a_wrong_number() {
         );
         for (key, samples) in ports.iter().zip(read) {
             let is_right = |sample: &weft_history::Sample| {
-                model.0[key].contains(&(sample.time_ms, sample.totals))
+                model.0[key].contains(&(sample.time_ms, sample.values))
             };
             assert!(samples.iter().all(is_right), "bit {bit}");
         }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use weft_history::{PortKey, PortRow, Reader, Totals};
+use weft_history::{PortKey, PortRow, PortValues, Reader};
 
 /// A time in November 2026 at which segments begin, milliseconds since 1970.
 pub(crate) const START: i64 = 1_795_651_200_000;
 
-/// Readings that were acknowledged, as the model has them: of each port times and totals in order of recording.
+/// Readings that were acknowledged, as the model has them: of each port times and what was read, in order of recording.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Model(pub(crate) BTreeMap<PortKey, Vec<(i64, Totals)>>);
+pub(crate) struct Model(pub(crate) BTreeMap<PortKey, Vec<(i64, PortValues)>>);
 
 impl Model {
     pub(crate) fn add(&mut self, time_ms: i64, ports: &[PortRow]) {
@@ -18,7 +18,7 @@ impl Model {
             let rows = self.0.entry(port.key).or_default();
             // What is recorded later for a time counts.
             rows.retain(|(time, _)| *time < time_ms);
-            rows.push((time_ms, port.totals));
+            rows.push((time_ms, port.values));
         }
     }
 
@@ -30,9 +30,9 @@ impl Model {
             Reader::new(dir).samples(&ports, (0, i64::MAX / 4), 0, &mut |word| said.push(word));
         assert_eq!(said, Vec::<String>::new());
         for (key, samples) in ports.iter().zip(read.expect("readings")) {
-            let read: Vec<(i64, Totals)> = samples
+            let read: Vec<(i64, PortValues)> = samples
                 .iter()
-                .map(|one| (one.time_ms, one.totals))
+                .map(|one| (one.time_ms, one.values))
                 .collect();
             assert!(
                 read == self.0[key],
@@ -70,7 +70,10 @@ impl Counting {
                 port: (number % 4) as u8,
             },
             name: format!("node{:03}", number / 4).into(),
-            totals: [0; _],
+            values: PortValues {
+                totals: [0; _],
+                link_quality: Some(5),
+            },
         };
         Self {
             random: Random(seed),
@@ -83,8 +86,12 @@ impl Counting {
         let mut there = Vec::new();
         for port in &mut self.ports {
             let busy = self.random.next(10) < 6;
-            for total in port.totals.iter_mut().take(if busy { 8 } else { 0 }) {
+            for total in port.values.totals.iter_mut().take(if busy { 8 } else { 0 }) {
                 *total += self.random.next(1_000_000_000);
+            }
+            if self.random.next(20) == 0 {
+                let quality = self.random.next(7) as u8;
+                port.values.link_quality = (quality < 6).then_some(quality);
             }
             if self.random.next(50) > 0 {
                 there.push(port.clone());

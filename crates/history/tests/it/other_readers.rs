@@ -81,7 +81,7 @@ impl Judge {
             ),
         };
         format!(
-            "select count(*), {values} from {} where node_guid = {} and port = {} and {time} > {} and {time} <= {}",
+            "select count(*), {values}, min(link_quality) from {} where node_guid = {} and port = {} and {time} > {} and {time} <= {}",
             self.files(dir, table),
             key.guid,
             key.port,
@@ -105,9 +105,14 @@ impl Judge {
 }
 
 fn answer(samples: &[Sample], counter: usize) -> Vec<u64> {
-    let totals = samples.iter().map(|sample| sample.totals[counter]);
-    let last = samples.last().map_or(0, |sample| sample.totals[counter]);
-    vec![samples.len() as u64, totals.sum(), last]
+    let totals = samples.iter().map(|sample| sample.values.totals[counter]);
+    let last = samples
+        .last()
+        .map_or(0, |sample| sample.values.totals[counter]);
+    let quality = |sample: &Sample| sample.values.link_quality.unwrap_or(u8::MAX);
+    let worst = samples.iter().map(quality).min();
+    let worst = worst.unwrap_or_default().into();
+    vec![samples.len() as u64, totals.sum(), last, worst]
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Readings and events as they were recorded, steps, roll-ups and jumps of the clock.
 
-use weft_history::{EventFilter, EventRow, PortKey, PortRow, Reader, Recorder, Totals};
+use weft_history::{EventFilter, EventRow, PortKey, PortRow, PortValues, Reader, Recorder, Sample};
 
 use crate::model::{Counting, Model, START, files};
 
@@ -86,17 +86,22 @@ fn the_clock_goes_an_hour_forward_and_back() {
 }
 
 #[test]
-fn a_step_takes_the_last_reading_and_rates_are_over_its_time() {
+fn a_step_takes_the_last_reading_and_the_worst_quality_and_rates_are_over_its_time() {
+    const BAD: u64 = 400;
     let dir = tempfile::tempdir().expect("a directory");
     let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
     let key = PortKey { guid: 7, port: 1 };
     for number in 0..=6 * 60 * 3 {
         let mut totals = [0; _];
         totals[0] = 1000 * number;
+        let link_quality = Some(if number == BAD { 2 } else { 5 });
         let row = PortRow {
             key,
             name: "a".into(),
-            totals,
+            values: PortValues {
+                totals,
+                link_quality,
+            },
         };
         recorder
             .image(START + 10_000 * number as i64, vec![row])
@@ -114,9 +119,25 @@ fn a_step_takes_the_last_reading_and_rates_are_over_its_time() {
         let read = reader.samples(&[key], span, step_ms, &mut |word| panic!("{word}"));
         let samples = read.expect("readings").remove(0);
         assert_eq!(samples.len(), points, "step {step_ms}");
+        let bad = |sample: &&Sample| sample.values.link_quality == Some(2);
+        let bad_ms: Vec<i64> = samples
+            .iter()
+            .filter(bad)
+            .map(|sample| sample.time_ms)
+            .collect();
+        let (of_bad, last_ms) = (10_000 * BAD as i64, samples.last().map(|one| one.time_ms));
+        let end_of_step = |step: i64| (of_bad + step - 1) / step * step;
+        let expected = START + end_of_step(step_ms.max(10_000));
+        assert_eq!(bad_ms.len(), 1, "step {step_ms}");
+        assert!(
+            (expected - 10_000..=expected).contains(&bad_ms[0]) && last_ms >= Some(bad_ms[0]),
+            "step {step_ms}: {bad_ms:?} of {expected}"
+        );
         for sample in samples {
             let number = (sample.time_ms - START) as u64 / 10_000;
-            assert_eq!(sample.totals[0], 1000 * number, "step {step_ms}");
+            let quality = sample.values.link_quality;
+            assert!(matches!(quality, Some(2 | 5)), "{quality:?}");
+            assert_eq!(sample.values.totals[0], 1000 * number, "step {step_ms}");
             let rate = sample.rates.map_or(0.0, |rates| rates[0]);
             assert!((rate - 100.0).abs() < 1e-9, "step {step_ms}: {rate}");
         }
@@ -135,7 +156,10 @@ fn a_reading_of_all_ports_is_the_last_before_a_moment() {
         PortRow {
             key: PortKey { guid, port: 1 },
             name: "a".into(),
-            totals,
+            values: PortValues {
+                totals,
+                link_quality: None,
+            },
         }
     };
     // Port 2 is there from the 100th reading on, port 3 begins again at the 150th; segments close on the way.
@@ -156,7 +180,13 @@ fn a_reading_of_all_ports_is_the_last_before_a_moment() {
         assert_eq!(reading.time_ms, START + 10_000 * number as i64);
         assert_eq!(reading.span_ms, 10_000, "reading {number}");
         let found: Vec<_> = (reading.ports.iter())
-            .map(|port| (port.key.guid, port.totals[0], port.before.map(|all| all[0])))
+            .map(|port| {
+                (
+                    port.key.guid,
+                    port.values.totals[0],
+                    port.before.map(|all| all[0]),
+                )
+            })
             .collect();
         let mut expected = vec![(1, 1000 * number, Some(1000 * (number - 1)))];
         let before = (number > 100).then(|| number - 1);
@@ -193,26 +223,26 @@ fn readings_of_many_ports_come_back_also_where_the_clock_went_back() {
         let at = START + fabric.random.next(1_410_000) as i64;
         let read = reader.reading(at, &mut |word| panic!("{word}"));
         let read = read.expect("files").expect("a reading");
-        let until = |rows: &[(i64, Totals)]| rows.partition_point(|(time, _)| *time <= at);
+        let until = |rows: &[(i64, PortValues)]| rows.partition_point(|(time, _)| *time <= at);
         let newest = model.0.values().map(|rows| rows[..until(rows)].last());
         let newest = newest.flatten().map(|(time, _)| *time).max();
         assert_eq!(Some(read.time_ms), newest, "at {at}");
         let mut ports = read.ports.iter();
         for (key, rows) in &model.0 {
             let rows = &rows[..until(rows)];
-            let Some(((_, totals), earlier)) =
+            let Some(((_, values), earlier)) =
                 rows.split_last().filter(|(last, _)| last.0 == read.time_ms)
             else {
                 continue;
             };
             let port = ports.next().expect("the port");
-            assert_eq!((port.key, port.totals), (*key, *totals), "at {at}");
+            assert_eq!((port.key, port.values), (*key, *values), "at {at}");
             let before = earlier
                 .last()
                 .filter(|(time, _)| *time == read.time_ms - read.span_ms);
             assert_eq!(
                 port.before,
-                before.map(|(_, totals)| *totals),
+                before.map(|(_, values)| values.totals),
                 "at {at}, {key:?}"
             );
         }

@@ -20,7 +20,7 @@ pub(crate) struct Sample {
     pub(crate) counters: Vec<Counters>,
     /// Counters of each port's lanes, as many for each port as the roster has lanes.
     pub(crate) lanes: Vec<LaneCounters>,
-    /// Quality of each link: 5 excellent to 1 bad, 0 down.
+    /// Quality of each link: 5 excellent to 1 bad, 0 down; [`QUALITY_UNKNOWN`] in the past.
     pub(crate) quality: Vec<u8>,
     /// Counters that the manager cleared after the reading, as a `CounterSelectMask_t`.
     pub(crate) cleared: Vec<u32>,
@@ -30,6 +30,8 @@ pub(crate) struct Sample {
 
 /// Quality of a link without errors, and of one that was not read.
 pub(crate) const QUALITY_EXCELLENT: u8 = 5;
+/// Quality of a link of the past of which it is not kept.
+pub(crate) const QUALITY_UNKNOWN: u8 = u8::MAX;
 
 impl Sample {
     /// Expected counters of devices before a sweep: the readings of the last one, less those
@@ -250,13 +252,20 @@ impl Image {
         self.roster.lanes.iter().copied().zip(lanes.iter().copied())
     }
 
-    /// Quality of a port's link: 5 excellent to 1 bad, 0 down; of several sweeps the worst.
+    /// Quality of a port's link: 5 excellent to 1 bad, 0 down; of several sweeps the worst. 5 where it is not known.
     pub fn quality(&self, place: usize) -> u8 {
+        self.known_quality(place).unwrap_or(QUALITY_EXCELLENT)
+    }
+
+    /// The same; none in an image of the past that does not have it.
+    pub fn known_quality(&self, place: usize) -> Option<u8> {
         let quality = match &self.sums {
             Some(sums) => sums.quality.get(place),
             None => self.sample.quality.get(place),
         };
-        quality.copied().unwrap_or(QUALITY_EXCELLENT)
+        quality
+            .copied()
+            .filter(|quality| *quality != QUALITY_UNKNOWN)
     }
 
     /// Details of the last errors of a port, if reported.

@@ -7,7 +7,7 @@ use weft_fabric::{Guid, PortNum, Snapshot, Tick};
 
 use super::categories::Weights;
 use super::counters::Counters;
-use super::image::{Before, Image, Reading, Sample, Totals};
+use super::image::{Before, Image, QUALITY_UNKNOWN, Reading, Sample, Totals};
 use super::roster::Roster;
 use super::settings::PmSettings;
 
@@ -18,11 +18,13 @@ pub struct Recorded {
     pub counters: Counters,
     /// Those of the reading before; none where it was not read then.
     pub before: Option<Counters>,
+    /// Quality of its link, 5 excellent to 1 bad, 0 down; none where it is not known.
+    pub link_quality: Option<u8>,
 }
 
 impl Image {
     /// A reading of the past: its start in seconds since 1970, the nanoseconds since the reading before, 0 where there is
-    /// none, and what was recorded of each port of the fabric of then. Lanes and the quality of links are not known; its
+    /// none, and what was recorded of each port of the fabric of then. Lanes are not known; its
     /// number is 0. Groups and weights are those of the settings.
     pub fn of_recorded(
         snapshot: Arc<Snapshot>,
@@ -34,6 +36,7 @@ impl Image {
         without_lanes.process.lanes = false;
         let roster = Arc::new(Roster::new(snapshot, &without_lanes));
         let mut sample = Sample::before(&roster, None);
+        sample.quality.fill(QUALITY_UNKNOWN);
         let mut before = Sample::before(&roster, None);
         let mut readings = vec![Reading::Skipped; roster.ports.len()];
         for (place, port) in roster.ports.iter().enumerate() {
@@ -42,6 +45,9 @@ impl Image {
                 continue;
             };
             (sample.counters[place], sample.known[place]) = (recorded.counters, true);
+            if let Some(quality) = recorded.link_quality {
+                sample.quality[place] = quality;
+            }
             if let Some(counters) = recorded.before {
                 (before.counters[place], before.known[place]) = (counters, true);
                 readings[place] = Reading::Done;

@@ -233,7 +233,7 @@ pub(crate) fn facts(port: &v1::PortCounters) -> String {
     };
     let mut out = match port.since_time {
         Some(_) => format!("  counted since {}{read}\n", utc_of(port.since_time)),
-        // Of the past neither that nor the quality is kept.
+        // Of the past that is not kept.
         None => format!("  of the past{read}\n"),
     };
     if port.bridges > 0 {
@@ -243,9 +243,9 @@ pub(crate) fn facts(port: &v1::PortCounters) -> String {
             utc_of(port.bridged_time)
         );
     }
-    out += &match port.since_time {
-        Some(_) => format!("  link quality {} of 5", port.link_quality),
-        None => "  link quality not kept".to_owned(),
+    out += &match (port.since_time, port.link_quality) {
+        (None, 0) => "  link down, or its quality is not kept".to_owned(),
+        (_, quality) => format!("  link quality {quality} of 5"),
     };
     if port.lanes_down > 0 {
         out += &format!(", {} lost", count(port.lanes_down, "lane"));

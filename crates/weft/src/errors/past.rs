@@ -68,8 +68,7 @@ impl Moments {
     }
 }
 
-/// What the ports of a fabric had counted at a moment. Of the quality of their links nothing is kept; lanes are those of the
-/// fabric.
+/// What the ports of a fabric had counted at a moment. Lanes are those of the fabric.
 pub(super) async fn counts_at(
     session: &Session,
     snapshot: &Snapshot,
@@ -141,10 +140,9 @@ async fn read(
             output::complain("weft: ", warning);
         }
         let port = part.port.as_ref().and_then(point_of);
-        let totals = part
-            .samples
-            .last()
-            .and_then(|sample| sample.totals.as_ref());
+        let sample = part.samples.last();
+        let totals = sample.and_then(|sample| sample.totals.as_ref());
+        let quality = sample.and_then(|sample| u8::try_from(sample.link_quality?).ok());
         let (Some((guid, port)), Some(totals)) = (port, totals) else {
             continue;
         };
@@ -155,7 +153,7 @@ async fn read(
         let at = PortRef { node, port };
         let counts = PortCounts {
             counters,
-            quality: None,
+            quality,
             lanes_down: lanes_down(snapshot, at),
         };
         found.insert(at, counts);

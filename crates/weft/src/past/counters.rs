@@ -203,8 +203,8 @@ fn one(port: &Port) -> String {
         }
     }
     out += &format!(
-        "{:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n",
-        "TIME", "SENT/S", "RCVD/S", "PKTS SENT", "PKTS RCVD", "WAIT/S", "ERRORS"
+        "{:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>2}\n",
+        "TIME", "SENT/S", "RCVD/S", "PKTS SENT", "PKTS RCVD", "WAIT/S", "ERRORS", "Q"
     );
     for sample in &port.samples {
         let rate = |counter| {
@@ -222,21 +222,22 @@ fn one(port: &Port) -> String {
             .reduce(|sum, one| sum + one)
             .map(|sum| (sum * seconds(sample.span)).round());
         out += &format!(
-            "{:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n",
+            "{:<19} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>2}\n",
             local(unix_ms(sample.time)),
             text(rate(Counter::XmitData), bytes),
             text(rate(Counter::RcvData), bytes),
             text(rate(Counter::XmitPkts), amount),
             text(rate(Counter::RcvPkts), amount),
             text(rate(Counter::XmitWait), amount),
-            text(errors, amount)
+            text(errors, amount),
+            (sample.link_quality).map_or("?".to_owned(), |quality| quality.to_string())
         );
     }
     out
 }
 
 fn csv(ports: &[Port]) -> String {
-    let mut out = "time,guid,port,node,seconds".to_owned();
+    let mut out = "time,guid,port,node,seconds,link_quality".to_owned();
     for counter in Counter::ALL {
         let name = counter_name(counter);
         out += &format!(",{name},{name}_per_second");
@@ -246,11 +247,12 @@ fn csv(ports: &[Port]) -> String {
         for sample in &port.samples {
             let name = port.name.replace('"', "\"\"");
             out += &format!(
-                "{},{:#018x},{},\"{name}\",{}",
+                "{},{:#018x},{},\"{name}\",{},{}",
                 utc_of(sample.time),
                 port.port.node_guid,
                 port.port.port,
-                seconds(sample.span)
+                seconds(sample.span),
+                (sample.link_quality).map_or(String::new(), |quality| quality.to_string())
             );
             for counter in Counter::ALL {
                 let total = sample
@@ -298,6 +300,7 @@ fn as_json(ports: &[Port], span: Span) -> Value {
         json!({
             "time": utc_of(sample.time),
             "seconds": seconds(sample.span),
+            "link_quality": sample.link_quality,
             "totals": totals,
             "per_second": match sample.rates.is_some() {
                 true => Value::Object(rates),

@@ -170,8 +170,9 @@ fn read(
             port: port.0,
         })?;
         Some(Recorded {
-            counters: found.totals,
+            counters: found.values.totals,
             before: found.before,
+            link_quality: found.values.link_quality,
         })
     };
     let image = Image::of_recorded(snapshot, settings, (time, span), recorded);
@@ -206,7 +207,6 @@ pub(super) fn known_at(then: Option<&Then>, port: v1::PortCounters) -> v1::PortC
     match then {
         None => port,
         Some(_) => v1::PortCounters {
-            link_quality: 0,
             since_time: None,
             lanes_since_time: None,
             ..port

@@ -223,8 +223,9 @@ impl Samples {
         v1::CounterSample {
             time: Some(timestamp_ms(sample.time_ms)),
             span: Some(duration_ms(sample.span_ms)),
-            totals: Some(v1::PortCounts::of(&sample.totals, self.wanted)),
+            totals: Some(v1::PortCounts::of(&sample.values.totals, self.wanted)),
             rates: (sample.rates.as_ref()).map(|rates| v1::PortRates::of(rates, self.wanted)),
+            link_quality: sample.values.link_quality.map(u32::from),
         }
     }
 }

@@ -119,15 +119,6 @@ fn ports(
     let (page, next_page_token) = page.cut(chosen);
     let ports = page.into_iter();
     let ports = ports.filter_map(|(place, internal)| v1::GroupPort::of(image, place, internal));
-    let ports = ports.map(|port| v1::GroupPort {
-        // Of the past it is not known.
-        link_quality: if request.at.is_some() {
-            0
-        } else {
-            port.link_quality
-        },
-        ..port
-    });
     Ok(v1::ListGroupPortsResponse {
         image: None,
         ports: ports.map(|port| mask.of(port)).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weft_api::event_json;
-use weft_history::{EventRow, PortKey, PortRow};
+use weft_history::{EventRow, PortKey, PortRow, PortValues};
 use weft_manager::port_totals::PortTotals;
 
 use crate::event_hub::Stamped;
@@ -60,7 +60,10 @@ pub(super) fn port_rows(totals: &PortTotals) -> (i64, Vec<PortRow>) {
                 port: port.number.0,
             },
             name: Arc::clone(&name.1),
-            totals: total.counters,
+            values: PortValues {
+                totals: total.counters,
+                link_quality: image.known_quality(place),
+            },
         });
     }
     rows.sort_unstable_by_key(|row| row.key);

@@ -116,7 +116,15 @@ fn counters_and_findings_are_those_of_then() {
     };
     emulator.change(&["count-errors", EDGE, "3", "--discards", "201"]);
     until(201);
+    let quality = |daemon: &Daemon, at: &[&str]| {
+        let port = ["counters", "-F", "node:edge1:port:3", "--json"];
+        let read: Value = serde_json::from_str(&daemon.weft_ok(&[&port, at].concat())).unwrap();
+        read["ports"][0]["link_quality"].as_u64()
+    };
+    emulator.change(&["link-quality", EDGE, "3", "2"]);
+    wait_for(|| (quality(&daemon, &[]) == Some(2)).then_some(()));
     let first = moment();
+    emulator.change(&["link-quality", EDGE, "3", "5"]);
     emulator.change(&["count-errors", EDGE, "3", "--discards", "300"]);
     until(501);
     daemon.weft_ok(&["port", "disable", "node:edge1:port:4", "--reason", "loose"]);
@@ -128,10 +136,9 @@ fn counters_and_findings_are_those_of_then() {
 
     let (then, report) = discards(&daemon, config, &["--at", &first]);
     assert_eq!(then, [201], "{report}");
-    assert_eq!(
-        report["not_judged"],
-        serde_json::json!(["LinkQualityIndicator"])
-    );
+    assert_eq!(report["not_judged"], Value::Null);
+    assert_eq!(quality(&daemon, &["--at", &first]), Some(2));
+    assert_eq!(quality(&daemon, &[]), Some(5));
     let (now, report) = discards(&daemon, config, &[]);
     assert_eq!((now, &report["not_judged"]), (vec![501], &Value::Null));
     assert_eq!(discards(&daemon, config, &["--at", &second]).0, [501]);
@@ -140,12 +147,13 @@ fn counters_and_findings_are_those_of_then() {
     let shown = daemon.weft(&["report", "errors", "-c", config, "--at", &first]);
     let shown = text(&shown.stdout);
     assert!(
-        shown.contains("LinkQualityIndicator of then is not known and not judged"),
+        shown.contains("LinkQualityIndicator: 2 Below Threshold: 3"),
         "{shown}"
     );
     let file = daemon.weft_ok(&["report", "snapshot", "-s", "--at", &first]);
     assert!(file.contains("<XmitDiscards>201</XmitDiscards>"));
-    assert!(!file.contains("LinkQualityIndicator") && !file.contains("<XmitDiscards>501<"));
+    assert!(file.contains("<LinkQualityIndicator>2<"));
+    assert!(!file.contains("<XmitDiscards>501<"));
 
     let (before, page) = findings(&daemon, &["--at", &first]);
     assert!(!before.contains(&disabled), "{page:#}");

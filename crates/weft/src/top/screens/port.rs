@@ -107,9 +107,9 @@ fn about(state: &State, port: &v1::PortCounters, wanted: Key) -> Vec<Row> {
     let link = [
         format!("LID {}", port.lid),
         format!("{} Gb/s", port.rate_gbps),
-        match state.at {
-            None => format!("quality {}", port.link_quality),
-            Some(_) => "quality not kept".to_owned(),
+        match (state.at.is_some(), port.link_quality) {
+            (true, 0) => "down, or quality not kept".to_owned(),
+            (_, quality) => format!("quality {quality}"),
         },
         format!("{used:.1} % used"),
     ];
