@@ -10,6 +10,9 @@ export type View =
   | { kind: "focus"; guid: bigint; port: number }
   | { kind: "route"; from: bigint; to: bigint }
   | { kind: "matrix" }
+  /** All plans, with what may be drained: GUID 0 for nothing, port 0 for a whole switch. */
+  | { kind: "plans"; guid: bigint; port: number }
+  | { kind: "plan"; id: string }
   | { kind: "events" };
 
 /** The address of a view. */
@@ -18,9 +21,13 @@ export function addressOf(view: View): string {
     case "overview":
       return view.paint === "state" ? "#/" : `#/by/${view.paint}`;
     case "focus":
-      return `#/node/${guidText(view.guid)}${view.port > 0 ? `/port/${view.port}` : ""}`;
+      return `#/node/${placeText(view)}`;
     case "route":
       return view.from === 0n ? "#/route" : view.to === 0n ? `#/route/${guidText(view.from)}` : `#/route/${guidText(view.from)}/${guidText(view.to)}`;
+    case "plans":
+      return view.guid === 0n ? "#/plans" : `#/plans/drain/${placeText(view)}`;
+    case "plan":
+      return `#/plan/${view.id}`;
     case "matrix":
       return "#/matrix";
     case "events":
@@ -28,9 +35,13 @@ export function addressOf(view: View): string {
   }
 }
 
+function placeText({ guid, port }: { guid: bigint; port: number }): string {
+  return `${guidText(guid)}${port > 0 ? `/port/${port}` : ""}`;
+}
+
 /** The view of an address; of one that is none, the overview. */
 export function viewOf(hash: string): View {
-  const [name, what, more, last] = hash.replace(/^#?\/?/, "").split("/");
+  const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").split("/");
   if (name === "matrix" || name === "events") {
     return { kind: name };
   }
@@ -38,9 +49,18 @@ export function viewOf(hash: string): View {
     const guid = (text: string | undefined) => (isGuid(text) ? BigInt(text) : 0n);
     return { kind: "route", from: guid(what), to: isGuid(what) ? guid(more) : 0n };
   }
+  const place = (guid: string, word: string | undefined, number: string | undefined) => {
+    const port = word === "port" && /^[0-9]{1,3}$/.test(number ?? "") ? Number(number) : 0;
+    return { guid: BigInt(guid), port };
+  };
   if (name === "node" && isGuid(what)) {
-    const port = more === "port" && /^[0-9]{1,3}$/.test(last ?? "") ? Number(last) : 0;
-    return { kind: "focus", guid: BigInt(what), port };
+    return { kind: "focus", ...place(what, more, last) };
+  }
+  if (name === "plans") {
+    return { kind: "plans", ...(what === "drain" && isGuid(more) ? place(more, last, number) : { guid: 0n, port: 0 }) };
+  }
+  if (name === "plan" && /^[a-z0-9._-]{1,64}$/.test(what ?? "")) {
+    return { kind: "plan", id: what };
   }
   const paint = PAINTS.find((paint) => name === "by" && paint === what);
   return { kind: "overview", paint: paint ?? "state" };

@@ -32,7 +32,7 @@ export function LoadChart({ ports, names }: { ports: number[]; names: string[] }
       width: Math.max(260, holder.current.clientWidth),
       height: HIGH,
       scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map(clockOf) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => `${tick} %`) }],
+      axes: [{ ...axis, space: 80, values: (_, ticks) => ticks.map(clockOf) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => `${tick} %`) }],
       series: [{}, ...ports.map((_, at) => ({ label: names[at] ?? "", stroke: colors[at % 2], width: 2, points: { show: readings.value.length < 3 } }))],
       legend: { show: false },
       cursor: { drag: { x: false, y: false } },

@@ -7,23 +7,33 @@ use tonic::{Request, Response, Status};
 use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::web_service_server::WebService;
+use weft_routing::EngineKind;
 use weft_web::{Board, Change, Kind, Known};
 
 use super::watch::{place_of, token};
 use super::{Services, stopping};
+use crate::access::{Caller, Role, caller_of};
 use crate::event_hub::unix_time_ns;
 
 #[tonic::async_trait]
 impl WebService for Services {
     async fn get_page(
         &self,
-        _: Request<v1::GetPageRequest>,
+        request: Request<v1::GetPageRequest>,
     ) -> Result<Response<v1::GetPageResponse>, Status> {
+        let caller = caller_of(request.extensions());
+        let role = caller.and_then(|caller| self.access.role_of(caller));
         Ok(Response::new(v1::GetPageResponse {
             url: self.page.url.to_string(),
             instance: self.hub.config().instance.clone(),
             connected_to: self.connected_to.to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            identity: caller.map(Caller::identity).unwrap_or_default(),
+            role: role.map_or("", Role::name).to_owned(),
+            engines: EngineKind::NAMED
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
         }))
     }
 
