@@ -1,5 +1,7 @@
-// The address of a view: everything after `#`, so that it can be sent to somebody else.
-import { signal } from "@preact/signals";
+// The address of a view: everything after `#`, so that it can be sent to somebody else. After an `@` is the moment of the past
+// that it is about, where it is not about now.
+import { batch, signal } from "@preact/signals";
+import { guidText } from "./words";
 
 /** What ports are coloured by. */
 export type Paint = "state" | "load" | "wait";
@@ -15,8 +17,17 @@ export type View =
   | { kind: "plan"; id: string }
   | { kind: "events" };
 
-/** The address of a view. */
+/** The address of a view, of the moment that is looked at. */
 export function addressOf(view: View): string {
+  return addressAt(view, moment.value);
+}
+
+/** The address of a view, of a moment; of now without one. */
+export function addressAt(view: View, moment: Date | undefined): string {
+  return nameOf(view) + (moment === undefined ? "" : `@${moment.toISOString().replace(".000Z", "Z")}`);
+}
+
+function nameOf(view: View): string {
   switch (view.kind) {
     case "overview":
       return view.paint === "state" ? "#/" : `#/by/${view.paint}`;
@@ -41,7 +52,7 @@ function placeText({ guid, port }: { guid: bigint; port: number }): string {
 
 /** The view of an address; of one that is none, the overview. */
 export function viewOf(hash: string): View {
-  const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").split("/");
+  const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").replace(/@.*$/, "").split("/");
   if (name === "matrix" || name === "events") {
     return { kind: name };
   }
@@ -70,16 +81,28 @@ function isGuid(text: string | undefined): text is string {
   return /^0x[0-9a-f]{1,16}$/i.test(text ?? "");
 }
 
-/** A GUID as the other tools write it. */
-export function guidText(guid: bigint): string {
-  return `0x${guid.toString(16).padStart(16, "0")}`;
+/** The moment of an address; none where it has none, or one that has not come yet. */
+export function momentOf(hash: string): Date | undefined {
+  const time = Date.parse(/@(.+)$/.exec(hash)?.[1] ?? "");
+  return time <= Date.now() ? new Date(time) : undefined;
 }
 
 export const view = signal<View>(viewOf(location.hash));
+/** The moment that is looked at; none for now. */
+export const moment = signal<Date | undefined>(momentOf(location.hash));
 addEventListener("hashchange", () => {
-  view.value = viewOf(location.hash);
+  batch(() => {
+    view.value = viewOf(location.hash);
+    const next = momentOf(location.hash);
+    if (next?.getTime() !== moment.value?.getTime()) moment.value = next;
+  });
 });
 
 export function go(to: View): void {
   location.hash = addressOf(to);
+}
+
+/** Looks at another moment, in the same view; a moment that is chosen by moving over others leaves no trace of these. */
+export function goTo(moment: Date | undefined): void {
+  location.replace(addressAt(view.value, moment));
 }

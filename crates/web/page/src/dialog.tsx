@@ -3,8 +3,8 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { whyOf } from "./api";
-import { clock } from "./health";
 import { source } from "./store";
+import { clock } from "./words";
 
 /** Longest reason and name that the daemon takes, bytes. */
 const REASON_MAX = 200;

@@ -1,18 +1,20 @@
 // One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { PortCounts } from "../gen/weft/v1/counters_pb";
-import { addressOf, guidText } from "./address";
+import { addressOf, moment } from "./address";
 import { counterCalls } from "./api";
 import { LoadChart } from "./chart";
 import { type Layout, NO_PEER, NO_TIER } from "./fabric";
-import { clock, One } from "./health";
+import { One } from "./health";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Neighbours } from "./neighbours";
+import { at } from "./past";
 import { usePolled } from "./poll";
 import { PortOrders } from "./port_orders";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
-import { Events } from "./timeline";
+import { Events, Since } from "./timeline";
+import { clock, guidText } from "./words";
 
 export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const nodes = layout.value;
@@ -39,7 +41,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {port > 0 && port <= many && <> port {number}</>}
         </h1>
         <Facts nodes={nodes} node={node} />
-        <p>{nodes.isSwitch(node) ? <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a>}</p>
+        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a>}</p>
       </header>
       <div class="columns">
         <div>
@@ -50,7 +52,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
         </div>
         <div>
           <Wrong guid={guid} number={port > 0 ? number : 0} />
-          <h2>What happened since this page was opened</h2>
+          <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
           <h2>Ports</h2>
           <NodePorts nodes={nodes} node={node} chosen={number} />
@@ -105,7 +107,7 @@ const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkD
 const PACE = 2_000;
 
 function Counters({ guid, number }: { guid: bigint; number: number }) {
-  const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number } }, options), PACE, [guid, number]);
+  const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, ...at() }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
   const port = answer?.port;
   const image = answer?.image;
   if (port === undefined) {

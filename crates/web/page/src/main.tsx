@@ -1,11 +1,9 @@
 // The page of Weft: the fabric in a browser.
-import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import { render } from "preact";
 import { addressOf, view } from "./address";
 import { Orders } from "./dialog";
 import { Focus } from "./focus";
-import { clock } from "./health";
 import { Matrix } from "./matrix";
 import { Overview } from "./overview";
 import { PlanView } from "./plan";
@@ -13,8 +11,9 @@ import { Plans } from "./plans";
 import { RouteView } from "./route";
 import { SearchBox } from "./search";
 import { events, follow, health, lost, source, theme } from "./store";
-import { EventsView } from "./timeline";
+import { AsOf, EventsView, Timeline } from "./timeline";
 import { Who } from "./who";
+import { clock } from "./words";
 
 function App() {
   const now = view.value;
@@ -38,6 +37,7 @@ function App() {
         <Theme />
       </header>
       <Lost />
+      <AsOf />
       <Orders />
       <main id="content" tabIndex={-1}>
         {now.kind === "overview" && <Overview paint={now.paint} />}
@@ -48,6 +48,7 @@ function App() {
         {now.kind === "plan" && <PlanView id={now.id} />}
         {now.kind === "events" && <EventsView />}
       </main>
+      <Timeline />
     </>
   );
 }

@@ -5,10 +5,10 @@ import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/rou
 import { addressOf, go } from "./address";
 import { operationCalls, routeCalls } from "./api";
 import { propose } from "./dialog";
-import { clock, many } from "./health";
 import { Drains, stateText } from "./plans";
 import { usePolled } from "./poll";
 import { mayOrder, WhyNot } from "./who";
+import { clock, many } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;

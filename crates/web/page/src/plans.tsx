@@ -6,11 +6,11 @@ import type { Drain, DrainTarget, PlanRoutesRequest } from "../gen/weft/v1/route
 import { addressOf, go } from "./address";
 import { operationCalls, routeCalls, whyOf } from "./api";
 import { type Layout, NO_PEER } from "./fabric";
-import { clock, many } from "./health";
 import { usePolled } from "./poll";
 import { Picker } from "./search";
 import { layout, source } from "./store";
 import { mayOrder, WhyNot } from "./who";
+import { clock, many } from "./words";
 
 /** Time for a plan to be made, milliseconds: routes of the largest fabrics take a while. */
 const PLAN_PATIENCE = 300_000;

@@ -2,14 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ExplainQuarantineResponse, PortAction, PortOutcome } from "../gen/weft/v1/port_pb";
-import { addressOf, guidText } from "./address";
+import { addressOf, moment } from "./address";
 import { PATIENCE, portCalls } from "./api";
 import { type Objection, propose, type Why } from "./dialog";
 import { Kind, type Layout, NO_PEER, State } from "./fabric";
-import { clock, many } from "./health";
 import { usePolled } from "./poll";
 import { beat, columns, shades } from "./store";
 import { mayOrder, WhyNot } from "./who";
+import { clock, guidText, many } from "./words";
 
 /** Time for an order to be carried out, milliseconds: the device has to confirm it. */
 const ORDER_PATIENCE = 60_000;
@@ -40,7 +40,7 @@ export function PortOrders({ nodes, at }: { nodes: Layout; at: number }) {
   beat.value;
   const states = columns.value?.get(Kind.State);
   const state = states?.[at] ?? State.Empty;
-  if (state === State.Gone) return null;
+  if (state === State.Gone || moment.value !== undefined) return null;
   const [node, peer] = [nodes.nodeOf[at], nodes.peers[at]];
   // The manager disables the end that it still reaches: the port is enabled where it is disabled.
   const off = [at, peer].find((port) => states?.[port] === State.Disabled);

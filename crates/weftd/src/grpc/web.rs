@@ -8,7 +8,7 @@ use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::web_service_server::WebService;
 use weft_routing::EngineKind;
-use weft_web::{Board, Change, Kind, Known};
+use weft_web::{Board, Change, Kind, Known, Layout};
 
 use super::watch::{place_of, token};
 use super::{Services, stopping};
@@ -42,16 +42,10 @@ impl WebService for Services {
         _: Request<v1::GetLayoutRequest>,
     ) -> Result<Response<v1::GetLayoutResponse>, Status> {
         let (number, layout) = self.board().await?.layout();
-        Ok(Response::new(v1::GetLayoutResponse {
-            layout: token(self.hub.run, number),
-            guids: layout.guids(),
-            lids: layout.lids(),
-            tiers: layout.tiers(),
-            pods: layout.pods(),
-            ports: layout.ports(),
-            peers: layout.peers(),
-            names: layout.names(),
-        }))
+        Ok(Response::new(layout_message(
+            token(self.hub.run, number),
+            &layout,
+        )))
     }
 
     async fn get_columns(
@@ -79,6 +73,14 @@ impl WebService for Services {
             resume_token: token(run, sequence),
             image: shown.image,
         }))
+    }
+
+    async fn get_past(
+        &self,
+        request: Request<v1::GetPastRequest>,
+    ) -> Result<Response<v1::GetPastResponse>, Status> {
+        let at = request.into_inner().at.unwrap_or_default();
+        self.board_then(at).await.map(Response::new)
     }
 }
 
@@ -110,7 +112,20 @@ impl Services {
     }
 }
 
-fn column((kind, change): (Kind, Change)) -> v1::Column {
+pub(super) fn layout_message(layout: String, of: &Layout) -> v1::GetLayoutResponse {
+    v1::GetLayoutResponse {
+        layout,
+        guids: of.guids(),
+        lids: of.lids(),
+        tiers: of.tiers(),
+        pods: of.pods(),
+        ports: of.ports(),
+        peers: of.peers(),
+        names: of.names(),
+    }
+}
+
+pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
     let kind = match kind {
         Kind::State => v1::ColumnKind::State,
         Kind::Marks => v1::ColumnKind::Marks,
