@@ -10,7 +10,7 @@ import { PlanView } from "./plan";
 import { Plans } from "./plans";
 import { RouteView } from "./route";
 import { SearchBox } from "./search";
-import { events, follow, health, lost, source, theme } from "./store";
+import { events, follow, health, layout, lost, source, theme } from "./store";
 import { AsOf, EventsView, Timeline } from "./timeline";
 import { Who } from "./who";
 import { clock } from "./words";
@@ -48,7 +48,8 @@ function App() {
         {now.kind === "plan" && <PlanView id={now.id} />}
         {now.kind === "events" && <EventsView />}
       </main>
-      <Timeline />
+      {/* After the first picture: the past is read beside it. */}
+      {layout.value !== undefined && <Timeline />}
     </>
   );
 }
