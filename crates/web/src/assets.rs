@@ -14,19 +14,19 @@ use flate2::write::GzEncoder;
 
 /// A file of the page.
 #[derive(Debug)]
-pub struct Asset {
+pub(crate) struct Asset {
     /// Its path, from `/`.
-    pub path: &'static str,
+    path: &'static str,
     /// Its media type.
-    pub media: &'static str,
+    media: &'static str,
     /// Its content.
-    pub bytes: &'static [u8],
+    bytes: &'static [u8],
     /// The same, compressed when it is first asked for.
     compressed: OnceLock<Vec<u8>>,
 }
 
 /// All files of the page. Those that `crates/web/page/build.mjs` makes are committed, so that Cargo needs no Node.
-pub static ASSETS: [Asset; 5] = [
+static ASSETS: [Asset; 5] = [
     asset(
         "/",
         "text/html; charset=utf-8",

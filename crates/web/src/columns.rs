@@ -169,8 +169,12 @@ fn marks_of(layout: &Layout, page: &Page) -> Vec<u8> {
     for finding in &page.findings {
         let mark = mark_of(finding.kind);
         for end in [Some(&finding.a), finding.b.as_ref()].into_iter().flatten() {
+            // What is wrong with a node says nothing of a port without a cable.
+            let whole = end.port.is_none();
             for at in ports_of(layout, end) {
-                column[at] |= mark;
+                if !whole || layout.peers[at] != NO_PEER {
+                    column[at] |= mark;
+                }
             }
         }
     }

@@ -16,6 +16,9 @@ pub const NO_PEER: u32 = u32::MAX;
 /// Tier of a switch without a way to hosts.
 const NO_TIER: u8 = u8::MAX;
 
+/// Nodes at most that are gone and that no page names: of a page that cannot list all that is missing.
+const GONE_MAX: usize = 32_768;
+
 /// A node in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -42,7 +45,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a fabric and of what is missing from it. What is lost since `before` stays, unless `page` is about
-    /// this fabric and does not miss it: then it was forgotten.
+    /// this fabric and does not miss it: then it was forgotten. Of nodes that the page does not name, [`GONE_MAX`] stay.
     pub fn of(topology: &Topology, before: &Self, page: &Page, is_current: bool) -> Self {
         let missing = Missing::of(page);
         let order = Order::of(topology);
@@ -63,7 +66,7 @@ impl Layout {
             let more = before.places.iter().filter(|place| {
                 topology.find(place.guid).is_none() && !missing.nodes.contains_key(&place.guid)
             });
-            places.extend(more.cloned());
+            places.extend(more.take(GONE_MAX).cloned());
         }
         let mut layout = Self::default();
         let ends = ends(topology, &missing, before);

@@ -19,7 +19,6 @@ mod door;
 mod layout;
 mod missing;
 
-pub use assets::{ASSETS, Asset};
 pub use board::{Board, Counted, Known, Shown, ToCount};
 pub use columns::{Change, Columns, Kind, Shares, marks, states};
 pub use door::{Reach, serve};

@@ -1,5 +1,7 @@
-// The address of a view: everything after `#`, so that it can be sent to somebody else.
-import { signal } from "@preact/signals";
+// The address of a view: everything after `#`, so that it can be sent to somebody else. After an `@` is the moment of the past
+// that it is about, where it is not about now.
+import { batch, signal } from "@preact/signals";
+import { guidText } from "./words";
 
 /** What ports are coloured by. */
 export type Paint = "state" | "load" | "wait";
@@ -10,17 +12,33 @@ export type View =
   | { kind: "focus"; guid: bigint; port: number }
   | { kind: "route"; from: bigint; to: bigint }
   | { kind: "matrix" }
+  /** All plans, with what may be drained: GUID 0 for nothing, port 0 for a whole switch. */
+  | { kind: "plans"; guid: bigint; port: number }
+  | { kind: "plan"; id: string }
   | { kind: "events" };
 
-/** The address of a view. */
+/** The address of a view, of the moment that is looked at. */
 export function addressOf(view: View): string {
+  return addressAt(view, moment.value);
+}
+
+/** The address of a view, of a moment; of now without one. */
+export function addressAt(view: View, moment: Date | undefined): string {
+  return nameOf(view) + (moment === undefined ? "" : `@${moment.toISOString().replace(".000Z", "Z")}`);
+}
+
+function nameOf(view: View): string {
   switch (view.kind) {
     case "overview":
       return view.paint === "state" ? "#/" : `#/by/${view.paint}`;
     case "focus":
-      return `#/node/${guidText(view.guid)}${view.port > 0 ? `/port/${view.port}` : ""}`;
+      return `#/node/${placeText(view)}`;
     case "route":
       return view.from === 0n ? "#/route" : view.to === 0n ? `#/route/${guidText(view.from)}` : `#/route/${guidText(view.from)}/${guidText(view.to)}`;
+    case "plans":
+      return view.guid === 0n ? "#/plans" : `#/plans/drain/${placeText(view)}`;
+    case "plan":
+      return `#/plan/${view.id}`;
     case "matrix":
       return "#/matrix";
     case "events":
@@ -28,9 +46,13 @@ export function addressOf(view: View): string {
   }
 }
 
+function placeText({ guid, port }: { guid: bigint; port: number }): string {
+  return `${guidText(guid)}${port > 0 ? `/port/${port}` : ""}`;
+}
+
 /** The view of an address; of one that is none, the overview. */
 export function viewOf(hash: string): View {
-  const [name, what, more, last] = hash.replace(/^#?\/?/, "").split("/");
+  const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").replace(/@.*$/, "").split("/");
   if (name === "matrix" || name === "events") {
     return { kind: name };
   }
@@ -38,9 +60,18 @@ export function viewOf(hash: string): View {
     const guid = (text: string | undefined) => (isGuid(text) ? BigInt(text) : 0n);
     return { kind: "route", from: guid(what), to: isGuid(what) ? guid(more) : 0n };
   }
+  const place = (guid: string, word: string | undefined, number: string | undefined) => {
+    const port = word === "port" && /^[0-9]{1,3}$/.test(number ?? "") ? Number(number) : 0;
+    return { guid: BigInt(guid), port };
+  };
   if (name === "node" && isGuid(what)) {
-    const port = more === "port" && /^[0-9]{1,3}$/.test(last ?? "") ? Number(last) : 0;
-    return { kind: "focus", guid: BigInt(what), port };
+    return { kind: "focus", ...place(what, more, last) };
+  }
+  if (name === "plans") {
+    return { kind: "plans", ...(what === "drain" && isGuid(more) ? place(more, last, number) : { guid: 0n, port: 0 }) };
+  }
+  if (name === "plan" && /^[a-z0-9._-]{1,64}$/.test(what ?? "")) {
+    return { kind: "plan", id: what };
   }
   const paint = PAINTS.find((paint) => name === "by" && paint === what);
   return { kind: "overview", paint: paint ?? "state" };
@@ -50,16 +81,28 @@ function isGuid(text: string | undefined): text is string {
   return /^0x[0-9a-f]{1,16}$/i.test(text ?? "");
 }
 
-/** A GUID as the other tools write it. */
-export function guidText(guid: bigint): string {
-  return `0x${guid.toString(16).padStart(16, "0")}`;
+/** The moment of an address; none where it has none, or one that has not come yet. */
+export function momentOf(hash: string): Date | undefined {
+  const time = Date.parse(/@(.+)$/.exec(hash)?.[1] ?? "");
+  return time <= Date.now() ? new Date(time) : undefined;
 }
 
 export const view = signal<View>(viewOf(location.hash));
+/** The moment that is looked at; none for now. */
+export const moment = signal<Date | undefined>(momentOf(location.hash));
 addEventListener("hashchange", () => {
-  view.value = viewOf(location.hash);
+  batch(() => {
+    view.value = viewOf(location.hash);
+    const next = momentOf(location.hash);
+    if (next?.getTime() !== moment.value?.getTime()) moment.value = next;
+  });
 });
 
 export function go(to: View): void {
   location.hash = addressOf(to);
+}
+
+/** Looks at another moment, in the same view; a moment that is chosen by moving over others leaves no trace of these. */
+export function goTo(moment: Date | undefined): void {
+  location.replace(addressAt(view.value, moment));
 }

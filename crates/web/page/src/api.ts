@@ -1,8 +1,12 @@
 // Clients of the API, which the daemon serves at this page's own address as gRPC-Web.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
+import { ChangeService } from "../gen/weft/v1/change_pb";
 import { CounterService } from "../gen/weft/v1/counters_pb";
 import { FabricHealthService } from "../gen/weft/v1/health_pb";
+import { HistoryService } from "../gen/weft/v1/history_pb";
+import { OperationService } from "../gen/weft/v1/operation_pb";
+import { PortService } from "../gen/weft/v1/port_pb";
 import { RouteService } from "../gen/weft/v1/route_pb";
 import { WatchService } from "../gen/weft/v1/watch_pb";
 import { WebService } from "../gen/weft/v1/web_pb";
@@ -11,7 +15,11 @@ const transport = createGrpcWebTransport({ baseUrl: location.origin });
 
 export const web = createClient(WebService, transport);
 export const healthCalls = createClient(FabricHealthService, transport);
+export const changeCalls = createClient(ChangeService, transport);
 export const counterCalls = createClient(CounterService, transport);
+export const historyCalls = createClient(HistoryService, transport);
+export const operationCalls = createClient(OperationService, transport);
+export const portCalls = createClient(PortService, transport);
 export const routeCalls = createClient(RouteService, transport);
 export const watchCalls = createClient(WatchService, transport);
 
@@ -21,13 +29,5 @@ export const PATIENCE = 10_000;
 /** Why a call failed, for people. */
 export function whyOf(error: unknown): string {
   const failed = ConnectError.from(error);
-  switch (failed.code) {
-    case Code.PermissionDenied:
-    case Code.Unauthenticated:
-      return failed.rawMessage;
-    case Code.DeadlineExceeded:
-      return `no answer within ${PATIENCE / 1000} s`;
-    default:
-      return failed.rawMessage || "no answer";
-  }
+  return failed.code === Code.DeadlineExceeded ? "no answer in time" : failed.rawMessage || "no answer";
 }

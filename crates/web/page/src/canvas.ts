@@ -4,7 +4,8 @@ import { type Layout, NO_PEER } from "./fabric";
 import { measured } from "./measure";
 import { css, ground } from "./palette";
 import { type Box, Picture } from "./picture";
-import { savePng } from "./save";
+import { savePng, saveSvg } from "./save";
+import { svgOf } from "./svg";
 
 export interface Hovered {
   node: number;
@@ -119,6 +120,11 @@ export class Canvas {
   save(): void {
     this.draw();
     savePng("fabric", [this.cells, this.names]);
+  }
+
+  /** Saves the whole fabric as a drawing. */
+  saveDrawing(): void {
+    if (this.picture !== undefined) saveSvg("fabric", svgOf(this.picture, this.shades, this.dark));
   }
 
   private arrange(): void {

@@ -1,62 +1,97 @@
 // The load of a port over the readings since the page was opened.
-import { useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
 import { UNKNOWN, WHOLE } from "./fabric";
-import { isDark } from "./palette";
-import { readings, scheme, theme } from "./store";
+import { readings } from "./store";
 
 const HIGH = 150;
+/** Room for the labels, pixels: left of the lines, and below. */
+const [LEFT, BELOW] = [48, 22];
+/** Least room for a time of the axis, pixels. */
+const TIME_ROOM = 90;
+/** Steps of the axes: percent, and seconds. */
+const SHARES = [0.25, 0.5, 1, 2, 5, 10, 20, 25, 50];
+const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
 
 /** A time of the axis, seconds since 1970. */
 function clockOf(time: number): string {
   return new Date(time * 1000).toLocaleTimeString("en-GB");
 }
 
+/** Multiples of a step within bounds. */
+function ticks(from: number, to: number, step: number): number[] {
+  const first = Math.ceil(from / step);
+  return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, at) => (first + at) * step);
+}
+
+/** The points of a line, in parts where values are not known between. */
+export function pathOf(points: [number, number | null][]): string {
+  let pen = "M";
+  return points
+    .map(([x, y]) => {
+      if (y === null) {
+        pen = "M";
+        return "";
+      }
+      const part = `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
+      pen = "L";
+      return part;
+    })
+    .join("");
+}
+
 /** Of two ports: both ends of a cable, or of one. */
 export function LoadChart({ ports, names }: { ports: number[]; names: string[] }) {
   const holder = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const key = ports.join();
-  const data = (): uPlot.AlignedData => {
-    const share = (value: number) => (value === UNKNOWN ? null : (value / WHOLE) * 100);
-    return [readings.value.map((one) => one.time), ...ports.map((port) => readings.value.map((one) => share(one.load[port])))];
-  };
-  const make = () => {
-    plot.current?.destroy();
-    if (holder.current === null) return;
-    const dark = isDark(theme.value);
-    const [ink, grid, colors] = dark ? ["#93a3b1", "#22303c", ["#7fd0ff", "#f2b134"]] : ["#5a6875", "#e3e9ee", ["#0067a3", "#a35a00"]];
-    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui, sans-serif" };
-    const options: uPlot.Options = {
-      width: Math.max(260, holder.current.clientWidth),
-      height: HIGH,
-      scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map(clockOf) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => `${tick} %`) }],
-      series: [{}, ...ports.map((_, at) => ({ label: names[at] ?? "", stroke: colors[at % 2], width: 2, points: { show: readings.value.length < 3 } }))],
-      legend: { show: false },
-      cursor: { drag: { x: false, y: false } },
-    };
-    plot.current = new uPlot(options, data(), holder.current);
-  };
+  const wide = useSignal(0);
   useEffect(() => {
-    make();
-    const size = new ResizeObserver(() => plot.current?.setSize({ width: Math.max(260, holder.current?.clientWidth ?? 0), height: HIGH }));
+    const size = new ResizeObserver(([entry]) => (wide.value = entry?.contentRect.width ?? 0));
     if (holder.current !== null) size.observe(holder.current);
-    return () => {
-      size.disconnect();
-      plot.current?.destroy();
-      plot.current = undefined;
-    };
-  }, [key, theme.value, scheme.value]);
-  useSignalEffect(() => {
-    readings.value;
-    plot.current?.setData(data());
-  });
+    return () => size.disconnect();
+  }, []);
   return (
     <figure class="chart">
       <figcaption>{names.map((name, at) => <span key={at} class={`line${at}`}><bdi>{name}</bdi></span>)}</figcaption>
-      <div ref={holder} role="img" aria-label={`Load of ${names.join(" and ")}; the table has the last values`} />
+      <div ref={holder} role="img" aria-label={`Load of ${names.join(" and ")}; the table has the last values`}>
+        {wide.value > 0 && <Lines ports={ports} wide={wide.value} />}
+      </div>
     </figure>
+  );
+}
+
+function Lines({ ports, wide }: { ports: number[]; wide: number }) {
+  const shown = readings.value;
+  const shares = ports.map((port) => shown.map((one) => (one.load[port] === UNKNOWN ? null : (one.load[port] / WHOLE) * 100)));
+  const most = Math.max(1, ...shares.flat().map((share) => (share ?? 0) * 1.1));
+  const [from, to] = [shown[0]?.time ?? 0, Math.max(shown.at(-1)?.time ?? 0, (shown[0]?.time ?? 0) + 10)];
+  const x = (time: number) => LEFT + ((time - from) / (to - from)) * (wide - LEFT - 8);
+  const y = (share: number) => 6 + (1 - share / most) * (HIGH - BELOW - 6);
+  const shareStep = SHARES.find((step) => most / step <= 4) ?? 50;
+  const timeStep = TIMES.find((step) => (wide - LEFT) / ((to - from) / step) >= TIME_ROOM) ?? 3_600;
+  return (
+    <svg width={wide} height={HIGH}>
+      {ticks(0, most, shareStep).map((share) => (
+        <g key={share}>
+          <path class="grid" d={`M${LEFT} ${y(share)}H${wide}`} />
+          <text x={LEFT - 6} y={y(share) + 4} text-anchor="end">{share} %</text>
+        </g>
+      ))}
+      {ticks(from, to, timeStep).map((time) => (
+        <g key={time}>
+          <path class="grid" d={`M${x(time)} 6V${HIGH - BELOW}`} />
+          <text x={Math.min(x(time), wide - 28)} y={HIGH - 6} text-anchor="middle">{clockOf(time)}</text>
+        </g>
+      ))}
+      {shares.map((line, at) => {
+        const points = line.map((share, place): [number, number | null] => [x(shown[place].time), share === null ? null : y(share)]);
+        const last = points.at(-1);
+        return (
+          <g key={at} class={`line${at}`}>
+            <path d={pathOf(points)} fill="none" />
+            {last !== undefined && last[1] !== null && <circle cx={last[0]} cy={last[1]} r={2.5} />}
+          </g>
+        );
+      })}
+    </svg>
   );
 }

@@ -54,7 +54,7 @@ void main() {
 }`;
 
 /** Shapes by kind: 0 a square, 1 a diamond, 2 a frame, 3 a cross, 4 a triangle. */
-const SHAPES: Record<number, number> = {
+export const SHAPES: Record<number, number> = {
   [Shade.Lost]: 3,
   [Shade.Gone]: 1,
   [Shade.Disabled]: 2,

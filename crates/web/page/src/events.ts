@@ -1,17 +1,17 @@
 // Events as lines for people.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { HealthColor } from "../gen/weft/v1/health_pb";
 import { PortAction } from "../gen/weft/v1/port_pb";
 import type { NamedPort, PortId } from "../gen/weft/v1/types_pb";
 import type { WatchResponse } from "../gen/weft/v1/watch_pb";
+import { colorWords, guidText } from "./words";
 
 /** An event that is shown. */
 export interface Told {
   token: string;
   time: Date;
   text: string;
-  /** Whether it tells of trouble, or of its end. */
-  tone: "bad" | "good" | "plain";
+  /** Whether it tells of trouble, of its end, or of what somebody asked for. */
+  tone: "bad" | "good" | "plain" | "person";
   /** The node that it is about; its port, 0 for the whole node. */
   guid?: bigint;
   port?: number;
@@ -82,8 +82,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
       return content.value.attached ? { text: "the fabric is back", tone: "good" } : { text: "the fabric is gone", tone: "bad" };
     case "healthChanged": {
       const { before, now, reason } = content.value;
-      const name = (color: HealthColor) => HealthColor[color].toLowerCase();
-      return { text: `health is ${name(now)}, it was ${name(before)}: ${reason}`, tone: now > before ? "bad" : "good" };
+      return { text: `health is ${colorWords(now).name}, it was ${colorWords(before).name}: ${reason}`, tone: now > before ? "bad" : "good" };
     }
     case "planInForce":
       return { text: `route plan ${content.value.planId} is in force: ${content.value.what}`, tone: "plain" };
@@ -108,7 +107,7 @@ function about(word: string, port: NamedPort | undefined, tone: Line["tone"], wh
 }
 
 function at(port: PortId | undefined, name: string): string {
-  return `${name || `0x${(port?.nodeGuid ?? 0n).toString(16)}`} port ${port?.port ?? 0}`;
+  return `${name || guidText(port?.nodeGuid ?? 0n)} port ${port?.port ?? 0}`;
 }
 
 function place(port: PortId | undefined): { guid?: bigint; port?: number } {

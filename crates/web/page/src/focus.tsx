@@ -1,18 +1,20 @@
 // One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import type { GetPortCountersResponse, PortCounts } from "../gen/weft/v1/counters_pb";
-import { addressOf, guidText } from "./address";
-import { counterCalls, PATIENCE, whyOf } from "./api";
+import type { PortCounts } from "../gen/weft/v1/counters_pb";
+import { addressOf, moment } from "./address";
+import { counterCalls } from "./api";
 import { LoadChart } from "./chart";
 import { type Layout, NO_PEER, NO_TIER } from "./fabric";
-import { clock, One } from "./health";
+import { One } from "./health";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Neighbours } from "./neighbours";
+import { at } from "./past";
+import { usePolled } from "./poll";
+import { PortOrders } from "./port_orders";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
-import { Events } from "./timeline";
+import { Events, Since } from "./timeline";
+import { clock, guidText } from "./words";
 
 export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const nodes = layout.value;
@@ -39,7 +41,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {port > 0 && port <= many && <> port {number}</>}
         </h1>
         <Facts nodes={nodes} node={node} />
-        {!nodes.isSwitch(node) && <p><a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a></p>}
+        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a>}</p>
       </header>
       <div class="columns">
         <div>
@@ -50,7 +52,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
         </div>
         <div>
           <Wrong guid={guid} number={port > 0 ? number : 0} />
-          <h2>What happened since this page was opened</h2>
+          <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
           <h2>Ports</h2>
           <NodePorts nodes={nodes} node={node} chosen={number} />
@@ -82,6 +84,7 @@ function PortFacts({ nodes, at }: { nodes: Layout; at: number }) {
     <>
       <h2>Port {nodes.number(at)}</h2>
       <p><b class={isWrong(shades.value[at]) ? "bad" : ""}>{name}</b>: {what}.{peer !== NO_PEER && <> The cable leads to <PortName nodes={nodes} port={peer} />.</>}</p>
+      <PortOrders nodes={nodes} at={at} />
       {readings.value.length > 0 && <LoadChart ports={ends} names={ends.map(label)} />}
     </>
   );
@@ -104,33 +107,11 @@ const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkD
 const PACE = 2_000;
 
 function Counters({ guid, number }: { guid: bigint; number: number }) {
-  const answer = useSignal<GetPortCountersResponse | undefined>(undefined);
-  const failed = useSignal("");
-  useEffect(() => {
-    const ended = new AbortController();
-    answer.value = undefined;
-    failed.value = "";
-    const ask = async () => {
-      if (document.hidden) return;
-      try {
-        const options = { timeoutMs: PATIENCE, signal: ended.signal };
-        answer.value = await counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number } }, options);
-        failed.value = "";
-      } catch (error) {
-        if (!ended.signal.aborted) failed.value = whyOf(error);
-      }
-    };
-    void ask();
-    const timer = setInterval(() => void ask(), PACE);
-    return () => {
-      clearInterval(timer);
-      ended.abort();
-    };
-  }, [guid, number]);
-  const port = answer.value?.port;
-  const image = answer.value?.image;
+  const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, ...at() }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
+  const port = answer?.port;
+  const image = answer?.image;
   if (port === undefined) {
-    return failed.value === "" ? null : <p class="quiet">No counters: {failed.value}</p>;
+    return failed === "" ? null : <p class="quiet">No counters: {failed}</p>;
   }
   const totals = Object.entries(port.totals ?? {}).filter((pair): pair is [keyof PortCounts & string, bigint] => typeof pair[1] === "bigint");
   const shown = totals.filter(([name, value]) => ALWAYS.includes(name) || value > 0n);

@@ -1,17 +1,17 @@
 // What is wrong, in words: the same page as `weft health`.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import { HealthColor, type HealthFinding, type HealthPlace } from "../gen/weft/v1/health_pb";
+import type { HealthColor, HealthFinding, HealthPlace } from "../gen/weft/v1/health_pb";
 import { addressOf } from "./address";
 import { health, layout, sums } from "./store";
+import { clock, colorWords, many } from "./words";
 
 /** Findings that are shown before one asks for more. */
 const SHOWN = 12;
 
 /** A colour as a mark and a word: no colour alone tells anything. */
 export function Mark({ color }: { color: HealthColor }) {
-  const [name, sign, word] =
-    color === HealthColor.RED ? ["red", "✕", "bad"] : color === HealthColor.YELLOW ? ["yellow", "!", "look at it"] : color === HealthColor.GREEN ? ["green", "✓", "well"] : ["none", "?", "not known"];
+  const { name, sign, word } = colorWords(color);
   return <span class={`mark ${name}`} role="img" aria-label={word}>{sign}</span>;
 }
 
@@ -20,10 +20,9 @@ export function Figures() {
   if (page === undefined) {
     return <p class="quiet">The page of what is wrong has not been made yet.</p>;
   }
-  const word = { [HealthColor.RED]: "Something is badly wrong", [HealthColor.YELLOW]: "Something should be looked at", [HealthColor.GREEN]: "All is well", [HealthColor.UNSPECIFIED]: "Not known" }[page.color];
   return (
     <>
-      <h1><Mark color={page.color} /> {word}</h1>
+      <h1><Mark color={page.color} /> {colorWords(page.color).whole}</h1>
       <p class="quiet">
         {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
       </p>
@@ -37,10 +36,6 @@ export function Figures() {
       </dl>
     </>
   );
-}
-
-export function many(count: number, one: string, more = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 }
 
 export function Findings() {
@@ -86,11 +81,4 @@ function Where({ place }: { place: HealthPlace | undefined }) {
   const text = <><bdi>{place.nodeName || "a node"}</bdi>{place.port > 0 && ` port ${place.port}`}</>;
   const known = layout.value?.find(place.nodeGuid) !== undefined;
   return known ? <a href={addressOf({ kind: "focus", guid: place.nodeGuid, port: place.port })}>{text}</a> : <span>{text}</span>;
-}
-
-/** A time with its zone; with the date where it is not of today. */
-export function clock(time: Date): string {
-  const today = new Date().toDateString() === time.toDateString();
-  const day = today ? {} : ({ year: "numeric", month: "short", day: "numeric" } as const);
-  return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 }

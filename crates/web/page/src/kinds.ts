@@ -52,7 +52,7 @@ export function shadeOf(state: number, marks: number): number {
     if (marks & Mark.OutOfUse) return Shade.OutOfUse;
     if (marks & Mark.Errors) return Shade.Errors;
     if (marks & Mark.Slow) return Shade.Slow;
-    if (marks & Mark.Other && state !== State.Active && state !== State.Empty) return Shade.Other;
+    if (marks & Mark.Other) return Shade.Other;
   }
   if (state === State.Unused) return Shade.OutOfUse;
   if (state === State.Rising) return Shade.Rising;

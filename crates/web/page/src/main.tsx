@@ -1,16 +1,19 @@
 // The page of Weft: the fabric in a browser.
-import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import { render } from "preact";
 import { addressOf, view } from "./address";
+import { Orders } from "./dialog";
 import { Focus } from "./focus";
-import { clock } from "./health";
 import { Matrix } from "./matrix";
 import { Overview } from "./overview";
+import { PlanView } from "./plan";
+import { Plans } from "./plans";
 import { RouteView } from "./route";
 import { SearchBox } from "./search";
-import { events, follow, health, lost, source, theme } from "./store";
-import { EventsView } from "./timeline";
+import { events, follow, health, layout, lost, source, theme } from "./store";
+import { AsOf, EventsView, Timeline } from "./timeline";
+import { Who } from "./who";
+import { clock } from "./words";
 
 function App() {
   const now = view.value;
@@ -26,6 +29,7 @@ function App() {
           <Tab to={addressOf({ kind: "overview", paint: "state" })} on={now.kind === "overview"}>Overview</Tab>
           <Tab to={addressOf({ kind: "route", from: 0n, to: 0n })} on={now.kind === "route"}>Route</Tab>
           <Tab to={addressOf({ kind: "matrix" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
           <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
         </nav>
         <SearchBox />
@@ -33,13 +37,19 @@ function App() {
         <Theme />
       </header>
       <Lost />
+      <AsOf />
+      <Orders />
       <main id="content" tabIndex={-1}>
         {now.kind === "overview" && <Overview paint={now.paint} />}
         {now.kind === "focus" && <Focus guid={now.guid} port={now.port} />}
         {now.kind === "route" && <RouteView from={now.from} to={now.to} />}
         {now.kind === "matrix" && <Matrix />}
+        {now.kind === "plans" && <Plans guid={now.guid} port={now.port} />}
+        {now.kind === "plan" && <PlanView id={now.id} />}
         {now.kind === "events" && <EventsView />}
       </main>
+      {/* After the first picture: the past is read beside it. */}
+      {layout.value !== undefined && <Timeline />}
     </>
   );
 }
@@ -55,7 +65,7 @@ function Source() {
   const gone = page?.attachment !== undefined && !page.attachment.attached;
   return (
     <p class="source" title={`${known.connectedTo}; weftd ${known.version}`}>
-      <bdi>{known.instance}</bdi> <span class="quiet">{page?.role}</span>{gone && <b class="bad"> the fabric cannot be reached</b>}
+      <bdi>{known.instance}</bdi> <span class="quiet">{page?.role}</span>{gone && <b class="bad"> the fabric cannot be reached</b>}<Who />
     </p>
   );
 }

@@ -3,11 +3,11 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, go } from "./address";
-import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
-import { isWrong, RAMP_STEPS, Shade } from "./kinds";
+import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN } from "./fabric";
+import { isWrong, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, ground, isDark } from "./palette";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
-import { percent } from "./kinds";
+import { many } from "./words";
 
 /** Links of a pair of switches, at a place in the picture. */
 interface Pair {
@@ -45,11 +45,12 @@ export function Matrix() {
     const found = new Set(nodes === undefined ? [] : nodes.tiers);
     return [...found].filter((tier) => tier !== 0 && tier !== NO_TIER && found.has(tier + 1)).sort((a, b) => a - b);
   });
-  const tier = tiers.value.includes(chosen.value) ? chosen.value : (tiers.value[0] ?? 0);
+  const shown = useComputed(() => (tiers.value.includes(chosen.value) ? chosen.value : (tiers.value[0] ?? 0)));
+  const tier = shown.value;
   const found = useComputed(() => {
     beat.value;
     const nodes = layout.value;
-    return nodes === undefined || columns.value === undefined ? undefined : pairsOf(nodes, tiers.value.includes(chosen.value) ? chosen.value : (tiers.value[0] ?? 0));
+    return nodes === undefined || columns.value === undefined ? undefined : pairsOf(nodes, shown.value);
   });
   const nodes = layout.value;
   return (
@@ -66,7 +67,7 @@ export function Matrix() {
       {nodes !== undefined && found.value !== undefined && tiers.value.length > 0 && (
         <>
           <p class="quiet">
-            Rows: {found.value.lowers} switches of tier {tier}. Columns: {found.value.uppers} of tier {tier + 1}. {found.value.pods > 1 && `Each of ${found.value.pods} pods is a matrix of its own. `}Most pairs have {found.value.usual} {found.value.usual === 1 ? "link" : "links"}. Colour: the load of the busiest link; marked is where a link is missing or in trouble.
+            Rows: {found.value.lowers} switches of tier {tier}. Columns: {found.value.uppers} of tier {tier + 1}. {found.value.pods > 1 && `Each of ${found.value.pods} pods is a matrix of its own. `}Most pairs have {many(found.value.usual, "link")}. Colour: the load of the busiest link; marked is where a link is missing or in trouble.
           </p>
           <Drawn nodes={nodes} found={found.value} />
           <Odd nodes={nodes} found={found.value} />
@@ -154,7 +155,7 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
     const gap = side > 3 ? 1 : 0;
     const [now, later]: [number, number, number, string][][] = [[], []];
     pairs.forEach((pair) => {
-      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : pair.load === UNKNOWN ? Shade.Active : Shade.Ramp + Math.round((pair.load / WHOLE) * (RAMP_STEPS - 1));
+      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : pair.load === UNKNOWN ? Shade.Active : rampOf(pair.load);
       context.fillStyle = css(colorOf(shade, dark));
       // Trouble is larger than what is well, so that it is seen among thousands.
       const more = shade === Shade.Lost || shade === Shade.Slow ? Math.max(2, side / 5) : 0;

@@ -114,6 +114,7 @@ function PictureView({ paint }: { paint: Paint }) {
         <button type="button" title="Zoom out (−)" onClick={() => canvas.current?.zoomBy(1 / 1.6)}>−</button>
         <button type="button" title="Show all (0)" onClick={() => canvas.current?.fit()}>all</button>
         <button type="button" title="Save the picture as PNG" onClick={() => canvas.current?.save()}>PNG</button>
+        <button type="button" title="Save the whole fabric as a drawing (SVG)" onClick={() => canvas.current?.saveDrawing()}>SVG</button>
       </div>
     </div>
   );

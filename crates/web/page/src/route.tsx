@@ -2,13 +2,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetRouteResponse, Hop, Path } from "../gen/weft/v1/route_pb";
-import { addressOf, go, guidText } from "./address";
+import { addressOf, go } from "./address";
 import { PATIENCE, routeCalls, whyOf } from "./api";
 import { Kind, type Layout, UNKNOWN } from "./fabric";
 import { isWrong, kindOf, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, isDark } from "./palette";
+import { at } from "./past";
 import { Picker } from "./search";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
+import { guidText } from "./words";
 
 /** Paths that are shown: one for each LID of the ends. */
 const PATHS_MAX = 64;
@@ -21,7 +23,7 @@ export function RouteView({ from, to }: { from: bigint; to: bigint }) {
     const ended = new AbortController();
     [answer.value, failed.value] = [undefined, ""];
     if (from !== 0n && to !== 0n) {
-      const request = { source: `nodeguid:${guidText(from)}`, destination: `nodeguid:${guidText(to)}` };
+      const request = { source: `nodeguid:${guidText(from)}`, destination: `nodeguid:${guidText(to)}`, ...at() };
       routeCalls.getRoute(request, { timeoutMs: PATIENCE, signal: ended.signal }).then(
         (found) => (answer.value = found),
         (error: unknown) => {

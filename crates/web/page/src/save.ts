@@ -24,6 +24,10 @@ export function savePng(name: string, layers: HTMLCanvasElement[]): void {
   });
 }
 
+export function saveSvg(name: string, drawing: string): void {
+  save(`${name}.svg`, new Blob([drawing], { type: "image/svg+xml" }));
+}
+
 function save(name: string, blob: Blob): void {
   const link = document.createElement("a");
   [link.href, link.download] = [URL.createObjectURL(blob), name];

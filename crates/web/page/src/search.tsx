@@ -1,9 +1,10 @@
 // Finds nodes by name, GUID or LID, and ports by `NAME:PORT`.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { go, guidText } from "./address";
+import { go } from "./address";
 import type { Layout } from "./fabric";
 import { layout } from "./store";
+import { guidText } from "./words";
 
 const FOUND_MAX = 12;
 

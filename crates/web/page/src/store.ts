@@ -1,7 +1,7 @@
 // What is known of the fabric, and the loop that keeps it up to date.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, signal } from "@preact/signals";
-import { type GetHealthResponse, HealthColor } from "../gen/weft/v1/health_pb";
+import type { GetHealthResponse } from "../gen/weft/v1/health_pb";
 import type { GetPageResponse } from "../gen/weft/v1/web_pb";
 import { healthCalls, PATIENCE, watchCalls, web, whyOf } from "./api";
 import { type Told, told } from "./events";
@@ -9,6 +9,7 @@ import { Columns, Kind, Layout, State } from "./fabric";
 import { rampOf, Shade, shadeOf } from "./kinds";
 import type { Paint } from "./address";
 import { measured } from "./measure";
+import { colorWords } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;
@@ -19,11 +20,25 @@ const HEALTH_MAX_AGE = 5_000;
 /** Events that are shown. */
 const EVENTS_MAX = 2_000;
 
-export const layout = signal<Layout | undefined>(undefined);
-export const columns = signal<Columns | undefined>(undefined);
+/** The fabric as it is now. */
+const now = {
+  layout: signal<Layout | undefined>(undefined),
+  columns: signal<Columns | undefined>(undefined),
+  health: signal<GetHealthResponse | undefined>(undefined),
+};
+/** The fabric of a moment of the past, while one is looked at. */
+export interface Past {
+  layout: Layout;
+  columns: Columns;
+  health: GetHealthResponse | undefined;
+}
+export const past = signal<Past | undefined>(undefined);
+/** The fabric that is looked at. */
+export const layout = computed(() => (past.value ?? { layout: now.layout.value }).layout);
+export const columns = computed(() => (past.value ?? { columns: now.columns.value }).columns);
+export const health = computed(() => (past.value ?? { health: now.health.value }).health);
 /** Goes up when columns change: they are changed in place. */
 export const beat = signal(0);
-export const health = signal<GetHealthResponse | undefined>(undefined);
 /** Whose fabric it is. */
 export const source = signal<GetPageResponse | undefined>(undefined);
 export const events = signal<Told[]>([]);
@@ -32,17 +47,18 @@ export const gap = signal(false);
 /** Since when no daemon answers, and why; none while one does. */
 export const lost = signal<{ since: Date; why: string } | undefined>(undefined);
 /** Load of each link end in the last readings of the counters: number of the reading, and its column. */
-export const readings = signal<{ time: number; load: Uint8Array }[]>([]);
+export const readings = computed(() => (past.value === undefined ? read.value : []));
+const read = signal<{ time: number; load: Uint8Array }[]>([]);
 const READINGS_MAX = 60;
 
 /** The kind of each port. */
 export const shades = computed(() => {
   beat.value;
-  const [nodes, now] = [layout.value, columns.value];
-  if (nodes === undefined || now === undefined) {
+  const [nodes, all] = [layout.value, columns.value];
+  if (nodes === undefined || all === undefined) {
     return new Uint8Array(0);
   }
-  const [state, marks] = [now.get(Kind.State), now.get(Kind.Marks)];
+  const [state, marks] = [all.get(Kind.State), all.get(Kind.Marks)];
   const out = new Uint8Array(nodes.ports);
   for (let port = 0; port < out.length; port++) {
     out[port] = shadeOf(state[port], marks[port]);
@@ -53,11 +69,11 @@ export const shades = computed(() => {
 /** The kind of each port as it is painted: where a share is asked for, trouble alone keeps its own colour. */
 export function painted(paint: Paint): Uint8Array {
   const own = shades.value;
-  const now = columns.value;
-  if (paint === "state" || now === undefined) {
+  const all = columns.value;
+  if (paint === "state" || all === undefined) {
     return own;
   }
-  const share = now.get(paint === "load" ? Kind.Load : Kind.Wait);
+  const share = all.get(paint === "load" ? Kind.Load : Kind.Wait);
   const out = new Uint8Array(own.length);
   for (let port = 0; port < out.length; port++) {
     out[port] = own[port] === Shade.Active ? rampOf(share[port]) : own[port];
@@ -125,8 +141,8 @@ function looked(): Promise<void> {
 
 async function ask(): Promise<void> {
   const options = { timeoutMs: PATIENCE };
-  const first = layout.value === undefined;
-  const has = layout.value?.token;
+  const first = now.layout.value === undefined;
+  const has = now.layout.value?.token;
   let answer = has === undefined ? undefined : await web.getColumns({ layout: has, version }, options);
   if (answer === undefined || answer.layout !== has) {
     const [message, page] = await Promise.all([web.getLayout({}, options), web.getPage({}, options)]);
@@ -139,28 +155,28 @@ async function ask(): Promise<void> {
     const fresh = new Columns(next.ports);
     answer.columns.forEach((column) => fresh.take(column));
     batch(() => {
-      [source.value, readings.value, columns.value, layout.value] = [page, [], fresh, next];
+      [source.value, read.value, now.columns.value, now.layout.value] = [page, [], fresh, next];
       beat.value++;
     });
-  } else if (columns.value !== undefined && answer.columns.length > 0) {
+  } else if (now.columns.value !== undefined && answer.columns.length > 0) {
     const start = performance.now();
-    const old = columns.value;
+    const old = now.columns.value;
     answer.columns.forEach((column) => old.take(column));
     beat.value++;
     measured("weft-refresh", start);
   }
-  const now = columns.value;
+  const all = now.columns.value;
   version = answer.version;
-  if (now !== undefined && answer.image !== 0n && answer.image !== image) {
+  if (all !== undefined && answer.image !== 0n && answer.image !== image) {
     image = answer.image;
-    const reading = { time: Date.now() / 1000, load: now.get(Kind.Load).slice() };
-    readings.value = [...readings.value, reading].slice(-READINGS_MAX);
+    const reading = { time: Date.now() / 1000, load: all.get(Kind.Load).slice() };
+    read.value = [...read.value, reading].slice(-READINGS_MAX);
   }
   await readEvents(first ? "" : token, answer.resumeToken);
   const age = performance.now() - healthAsked;
   if (first || age > HEALTH_MAX_AGE || (answer.columns.length > 0 && age > PACE)) {
     healthAsked = performance.now();
-    health.value = await healthCalls.getHealth({}, options).catch((error: unknown) => {
+    now.health.value = await healthCalls.getHealth({}, options).catch((error: unknown) => {
       // Before the first page there is none.
       if (ConnectError.from(error).code === Code.Unavailable) return undefined;
       throw error;
@@ -205,9 +221,9 @@ function sequence(token: string): number {
 }
 
 effect(() => {
-  const [name, page] = [source.value?.instance, health.value];
-  const word = page === undefined ? "" : { [HealthColor.RED]: "✕ ", [HealthColor.YELLOW]: "! ", [HealthColor.GREEN]: "✓ ", [HealthColor.UNSPECIFIED]: "" }[page.color];
-  document.title = lost.value !== undefined ? "no answer – Weft" : name === undefined ? "Weft" : `${word}${name} – Weft`;
+  const [name, page] = [source.value?.instance, now.health.value];
+  const sign = page === undefined ? "" : `${colorWords(page.color).sign} `;
+  document.title = lost.value !== undefined ? "no answer – Weft" : name === undefined ? "Weft" : `${sign}${name} – Weft`;
 });
 
 /** The theme that was chosen; none follows the system. */

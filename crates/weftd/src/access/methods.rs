@@ -103,6 +103,7 @@ const METHODS: &[(&str, Role)] = &[
     ("weft.v1.WebService/GetColumns", View),
     ("weft.v1.WebService/GetLayout", View),
     ("weft.v1.WebService/GetPage", View),
+    ("weft.v1.WebService/GetPast", View),
     ("weft.v1.WhatIfService/GetForecast", View),
 ];
 

@@ -44,6 +44,7 @@ mod topology;
 mod virtual_fabric;
 mod watch;
 mod web;
+mod web_then;
 mod what_if;
 
 use std::sync::Arc;
@@ -227,7 +228,6 @@ pub(crate) async fn serve(
     let (reporter, health_server) = tonic_health::server::health_reporter();
     health::begin(&reporter, &hearts).await;
     let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
-    let spans = RequestSpans(services.tracer.clone());
     let api = router(services, health_server)?;
     let serving_page = async {
         let Some(listener) = page else {
@@ -239,16 +239,16 @@ pub(crate) async fn serve(
         };
         let incoming = accept::incoming(vec![Listener::Tcp(listener)], tls.clone(), Limits::USUAL);
         // Without TLS browsers speak HTTP/1.1 alone.
-        let server = Limits::USUAL.server().accept_http1(true);
+        let mut server = Limits::USUAL.server().accept_http1(true);
         let routes = Routes::from(weft_web::serve(api.clone(), reach));
-        let serving = server.layer(spans.clone()).add_routes(routes);
-        serving
+        server
+            .add_routes(routes)
             .serve_with_incoming_shutdown(incoming, stopping.clone().wait())
             .await
             .map_err(|error| DaemonError::part("page", error.to_string()))
     };
     let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL);
-    let mut server = Limits::USUAL.server().layer(spans.clone());
+    let mut server = Limits::USUAL.server();
     let serving = async {
         server
             .add_routes(Routes::from(api.clone()))
@@ -294,6 +294,7 @@ fn router(
     let limiting = from_fn_with_state(access.clone(), not_too_often);
     let recording = from_fn_with_state(audit.clone(), record_call);
     let admitting = from_fn_with_state((access, audit), admit);
+    let spans = RequestSpans(services.tracer.clone());
     let mut routes = Routes::builder();
     routes
         .add_service(health)
@@ -330,7 +331,8 @@ fn router(
         .layer(admitting)
         .layer(map_response(details::complete))
         .layer(recording)
-        .layer(limiting))
+        .layer(limiting)
+        .layer(spans))
 }
 
 /// State of the connection to the fabric as a message.

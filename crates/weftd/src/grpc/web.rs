@@ -7,23 +7,33 @@ use tonic::{Request, Response, Status};
 use weft_api::time::timestamp;
 use weft_api::v1;
 use weft_api::v1::web_service_server::WebService;
-use weft_web::{Board, Change, Kind, Known};
+use weft_routing::EngineKind;
+use weft_web::{Board, Change, Kind, Known, Layout};
 
 use super::watch::{place_of, token};
 use super::{Services, stopping};
+use crate::access::{Caller, Role, caller_of};
 use crate::event_hub::unix_time_ns;
 
 #[tonic::async_trait]
 impl WebService for Services {
     async fn get_page(
         &self,
-        _: Request<v1::GetPageRequest>,
+        request: Request<v1::GetPageRequest>,
     ) -> Result<Response<v1::GetPageResponse>, Status> {
+        let caller = caller_of(request.extensions());
+        let role = caller.and_then(|caller| self.access.role_of(caller));
         Ok(Response::new(v1::GetPageResponse {
             url: self.page.url.to_string(),
             instance: self.hub.config().instance.clone(),
             connected_to: self.connected_to.to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            identity: caller.map(Caller::identity).unwrap_or_default(),
+            role: role.map_or("", Role::name).to_owned(),
+            engines: EngineKind::NAMED
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
         }))
     }
 
@@ -32,16 +42,10 @@ impl WebService for Services {
         _: Request<v1::GetLayoutRequest>,
     ) -> Result<Response<v1::GetLayoutResponse>, Status> {
         let (number, layout) = self.board().await?.layout();
-        Ok(Response::new(v1::GetLayoutResponse {
-            layout: token(self.hub.run, number),
-            guids: layout.guids(),
-            lids: layout.lids(),
-            tiers: layout.tiers(),
-            pods: layout.pods(),
-            ports: layout.ports(),
-            peers: layout.peers(),
-            names: layout.names(),
-        }))
+        Ok(Response::new(layout_message(
+            token(self.hub.run, number),
+            &layout,
+        )))
     }
 
     async fn get_columns(
@@ -69,6 +73,14 @@ impl WebService for Services {
             resume_token: token(run, sequence),
             image: shown.image,
         }))
+    }
+
+    async fn get_past(
+        &self,
+        request: Request<v1::GetPastRequest>,
+    ) -> Result<Response<v1::GetPastResponse>, Status> {
+        let at = request.into_inner().at.unwrap_or_default();
+        self.board_then(at).await.map(Response::new)
     }
 }
 
@@ -100,7 +112,20 @@ impl Services {
     }
 }
 
-fn column((kind, change): (Kind, Change)) -> v1::Column {
+pub(super) fn layout_message(layout: String, of: &Layout) -> v1::GetLayoutResponse {
+    v1::GetLayoutResponse {
+        layout,
+        guids: of.guids(),
+        lids: of.lids(),
+        tiers: of.tiers(),
+        pods: of.pods(),
+        ports: of.ports(),
+        peers: of.peers(),
+        names: of.names(),
+    }
+}
+
+pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
     let kind = match kind {
         Kind::State => v1::ColumnKind::State,
         Kind::Marks => v1::ColumnKind::Marks,

@@ -14,7 +14,7 @@ export class Daemon {
   page = "";
   private process: ChildProcess | undefined;
 
-  constructor(private fabric: string, private readonly more: string[] = []) {
+  constructor(private fabric: string, readonly more: string[] = []) {
     // Counters are read every second.
     const config = readFileSync(CONFIG, "utf8").replace("<SweepInterval>10</SweepInterval>", "<SweepInterval>1</SweepInterval>");
     writeFileSync(join(this.dir, "opafm.xml"), config);
@@ -40,6 +40,21 @@ export class Daemon {
   /** Causes a fault, as `weft-emulator ctl` does. */
   cause(...what: string[]): void {
     execFileSync(join(PROGRAMS, "weft-emulator"), ["ctl", "--connect", `unix:${this.control}`, ...what]);
+  }
+
+  /** What the command line says at the daemon's socket, as the user of the daemon. */
+  weft(...what: string[]): string {
+    return execFileSync(join(PROGRAMS, "weft"), ["--address", `unix:${join(this.dir, "api.sock")}`, ...what], { encoding: "utf8" });
+  }
+
+  /** How often its log has a text. */
+  logged(text: string): number {
+    return readFileSync(this.log, "utf8").split(text).length - 1;
+  }
+
+  /** Has files of settings read again. */
+  reload(): void {
+    this.process?.kill("SIGHUP");
   }
 
   /** Ends it at once. */

@@ -1,6 +1,7 @@
 // The page against a running daemon.
 import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
 
 const daemon = new Daemon("fattree:1152");
@@ -132,6 +133,26 @@ test("the picture is zoomed and moved with the keyboard and the wheel", async ({
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.wheel(0, -600);
   await expect.poll(async () => (await picture()).equals(all)).toBe(false);
+});
+
+test("the whole fabric is saved as a drawing", async ({ page }) => {
+  await open(page);
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "SVG" }).click();
+  const file = await (await saved).path();
+  const drawing = readFileSync(file, "utf8");
+  // Elsewhere: the content policy lets this page parse nothing.
+  const reader = await page.context().newPage();
+  const found = await reader.evaluate((text) => {
+    const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+    const texts = [...parsed.querySelectorAll("text")].map((one) => one.textContent);
+    return { errors: parsed.querySelectorAll("parsererror").length, names: texts.filter((one) => /^(edge|core)\d+$/.test(one ?? "")).length, kinds: [...parsed.querySelectorAll("path title")].map((one) => one.textContent) };
+  }, drawing);
+  await reader.close();
+  expect(found.errors).toBe(0);
+  const nodes = await page.locator(".side").getByText(/\d+ switches/).textContent();
+  expect(found.names).toBe(Number(/(\d+) switches/.exec(nodes ?? "")?.[1]));
+  expect(found.kinds.join()).toMatch(/active: \d+/);
 });
 
 test("the matrix names the pair whose link is missing", async ({ page }) => {

@@ -5,6 +5,7 @@ import { load, random } from "./load.mjs";
 
 const { Layout, NO_PEER } = await load("src/fabric.ts");
 const { Picture } = await load("src/picture.ts");
+const { svgOf } = await load("src/svg.ts");
 
 /** A fat tree of pods, switches of each tier in one, hosts at each switch of the lowest one. */
 function tree(pods, switches, hosts, tops) {
@@ -65,4 +66,18 @@ test("far from everything nothing is found", () => {
   assert.equal(picture.at(-500, -500, 3), undefined);
   const next = random(7);
   for (let step = 0; step < 500; step++) picture.at(next(400) - 100, next(400) - 100, 2);
+});
+
+test("a drawing has every port in the path of its kind, and names as text", () => {
+  const layout = tree(2, 2, 2, 2);
+  // Two letters fit above such a tile.
+  [layout.names[0], layout.names[1]] = ["<&", "\u0001>"];
+  const shades = new Uint8Array(layout.ports).fill(1);
+  shades[0] = 3;
+  const drawing = svgOf(new Picture(layout, 1.5), shades, true);
+  assert.match(drawing, /<title>lost: 1<\/title>/);
+  assert.match(drawing, new RegExp(`<title>active: ${layout.ports - 1}</title>`));
+  assert.ok(drawing.includes(">&lt;&amp;</text>") && drawing.includes(">\uFFFD&gt;</text>"), drawing);
+  assert.ok(drawing.indexOf("active:") < drawing.indexOf("lost:"), "what is wrong is before what is well");
+  assert.doesNotMatch(drawing, /NaN|undefined/);
 });

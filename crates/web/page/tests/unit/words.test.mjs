@@ -8,7 +8,9 @@ globalThis.addEventListener = () => {};
 globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
-const { addressOf, viewOf } = await load("src/address.ts");
+const { addressAt, addressOf, momentOf, viewOf } = await load("src/address.ts");
+const { pathOf } = await load("src/chart.tsx");
+const { kindOf, shadeOf } = await load("src/kinds.ts");
 const { csv } = await load("src/save.ts");
 const { search } = await load("src/search.tsx");
 
@@ -22,10 +24,41 @@ test("every view has an address that leads to it", () => {
     { kind: "route", from: 0x00117501020b0001n, to: 0n },
     { kind: "route", from: 0x00117501020b0001n, to: 7n },
     { kind: "events" },
+    { kind: "plans", guid: 0n, port: 0 },
+    { kind: "plans", guid: 0x00117501020b0001n, port: 0 },
+    { kind: "plans", guid: 0x00117501020b0001n, port: 31 },
+    { kind: "plan", id: "op-17" },
+    { kind: "plan", id: "night.shift_2" },
     { kind: "focus", guid: 0x00117501020b0001n, port: 0 },
     { kind: "focus", guid: 0xffffffffffffffffn, port: 48 },
   ];
-  for (const view of views) assert.deepEqual(viewOf(addressOf(view)), view);
+  const time = new Date("2026-11-23T03:12:07Z");
+  for (const view of views) {
+    assert.deepEqual(viewOf(addressOf(view)), view);
+    assert.equal(momentOf(addressOf(view)), undefined);
+    const then = addressAt(view, time);
+    assert.deepEqual(viewOf(then), view);
+    assert.deepEqual(momentOf(then), time);
+  }
+});
+
+test("a moment is one of the past", () => {
+  for (const hash of ["#/@", "#/@now", "#/@2999-01-01T00:00:00Z", "#/@<b>", "#/"]) assert.equal(momentOf(hash), undefined, hash);
+  assert.deepEqual(momentOf("#/node/0x1@2026-11-23T03:12:07.250Z"), new Date("2026-11-23T03:12:07.250Z"));
+});
+
+test("what health has to say of a port is seen also where its link is active", () => {
+  const [active, empty, lost, other, slow] = [1, 0, 3, 32, 1];
+  assert.equal(kindOf(shadeOf(active, 0)).name, "active");
+  assert.equal(kindOf(shadeOf(active, other)).name, "other trouble");
+  assert.equal(kindOf(shadeOf(empty, other)).name, "other trouble");
+  assert.equal(kindOf(shadeOf(active, other | slow)).name, "slow");
+  assert.equal(kindOf(shadeOf(lost, other)).name, "lost");
+});
+
+test("a line has a gap where nothing is known", () => {
+  assert.equal(pathOf([[0, 1], [2, 3], [4, null], [6, 7]]), "M0.0 1.0L2.0 3.0M6.0 7.0");
+  assert.equal(pathOf([]), "");
 });
 
 test("an address that is none leads to the overview", () => {

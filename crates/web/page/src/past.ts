@@ -1,0 +1,74 @@
+// The fabric of a moment of the past, which the daemon keeps.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { batch, effect, signal } from "@preact/signals";
+import type { MomentSchema, MomentShown } from "../gen/weft/v1/moment_pb";
+import { moment } from "./address";
+import { healthCalls, PATIENCE, web, whyOf } from "./api";
+import { Columns, Layout } from "./fabric";
+import { type Past, past } from "./store";
+
+/** Time for which a moment has to be looked at before it is read, milliseconds: one moves over many. */
+const REST = 120;
+
+/** Which moment is shown; none for now. */
+export const shown = signal<Shown | undefined>(undefined);
+export interface Shown {
+  time: Date;
+  since: Date | undefined;
+  sweep: bigint;
+  /** When the counters were read that loads are of. */
+  counted: Date | undefined;
+}
+/** Why the moment that was chosen cannot be shown; empty where it can. */
+export const lacking = signal("");
+
+/** The moment that is looked at, as a part of a request; nothing for now. */
+export function at(): { at?: MessageInitShape<typeof MomentSchema> } {
+  return moment.value === undefined ? {} : { at: asked(moment.value) };
+}
+
+function asked(time: Date): MessageInitShape<typeof MomentSchema> {
+  return { moment: { case: "time", value: timestampFromDate(time) } };
+}
+
+function show(fabric: Past | undefined, moment: Shown | undefined, why: string): void {
+  batch(() => {
+    [past.value, shown.value, lacking.value] = [fabric, moment, why];
+  });
+}
+
+async function read(time: Date, signal: AbortSignal): Promise<void> {
+  const options = { timeoutMs: 3 * PATIENCE, signal };
+  const at = asked(time);
+  try {
+    // A state may have been kept without the page of what was wrong.
+    const [then, health] = await Promise.all([web.getPast({ at }, options), healthCalls.getHealth({ at }, options).catch(() => undefined)]);
+    if (signal.aborted || then.layout === undefined) return;
+    const layout = new Layout(then.layout);
+    const columns = new Columns(layout.ports);
+    then.columns.forEach((column) => columns.take(column));
+    const counted = then.countedTime && timestampDate(then.countedTime);
+    show({ layout, columns, health }, shownOf(time, then.moment, counted), "");
+  } catch (error) {
+    if (!signal.aborted) show(undefined, undefined, whyOf(error));
+  }
+}
+
+function shownOf(time: Date, then: MomentShown | undefined, counted: Date | undefined): Shown {
+  return { time, since: then?.since && timestampDate(then.since), sweep: then?.sweep ?? 0n, counted };
+}
+
+effect(() => {
+  const time = moment.value;
+  if (time === undefined) {
+    show(undefined, undefined, "");
+    return undefined;
+  }
+  const ended = new AbortController();
+  const timer = setTimeout(() => void read(time, ended.signal), REST);
+  return () => {
+    clearTimeout(timer);
+    ended.abort();
+  };
+});

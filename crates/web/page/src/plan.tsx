@@ -1,0 +1,155 @@
+// One plan: what it changes, before and after, how it is applied, followed and rolled back.
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { type Operation, type OperationAsker, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
+import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
+import { addressOf, go } from "./address";
+import { operationCalls, routeCalls } from "./api";
+import { propose } from "./dialog";
+import { Drains, stateText } from "./plans";
+import { usePolled } from "./poll";
+import { mayOrder, WhyNot } from "./who";
+import { clock, many } from "./words";
+
+/** Time from one question to the next, milliseconds. */
+const PACE = 500;
+/** Time for an order to be taken, milliseconds. */
+const ORDER_PATIENCE = 60_000;
+/** Steps of a sweep. */
+const STEPS = ["reads the fabric", "computes tables", "writes tables", "activates ports"];
+
+export function PlanView({ id }: { id: string }) {
+  const { answer, failed, again } = usePolled((options) => operationCalls.getOperation({ id }, options), PACE, [id]);
+  const one = answer?.operation;
+  return (
+    <section class="alone">
+      <p><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>All plans and drains</a></p>
+      <h1><bdi>{one?.what || id}</bdi></h1>
+      {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
+      {one !== undefined && <Known one={one} again={again} />}
+    </section>
+  );
+}
+
+function Known({ one, again }: { one: Operation; again(): void }) {
+  const { plan, planId, state, kind } = one;
+  const isPlan = kind === OperationKind.ROUTE_PLAN || kind === OperationKind.DRAIN || kind === OperationKind.UNDRAIN;
+  return (
+    <>
+      <State one={one} />
+      {mayOrder() ? (
+        <p class="buttons">
+          {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, again)}>Apply…</button>}
+          {state === OperationState.DONE && isPlan && planId !== undefined && <button type="button" onClick={() => rollBack(one, planId)}>Roll back…</button>}
+        </p>
+      ) : (
+        isPlan && <WhyNot what="Applying a plan" />
+      )}
+      {plan !== undefined && <Does plan={plan} />}
+      {kind !== OperationKind.ROUTE_PLAN && <Drains />}
+    </>
+  );
+}
+
+/** How far it is, and who asked for it. */
+function State({ one }: { one: Operation }) {
+  const { state, asked, applied, beginTime, endTime, sweep, error } = one;
+  const applying = state === OperationState.APPLYING;
+  return (
+    <>
+      <p role="status"><b class={state === OperationState.FAILED ? "bad" : state === OperationState.DONE ? "calm" : ""}>{stateText(one)}</b>{endTime && ` ${clock(timestampDate(endTime))}`}{sweep > 0n && `, by sweep ${sweep}`}</p>
+      {applying && (
+        <p>
+          <progress max={one.steps} value={one.stepsDone} aria-label="Steps of the sweep" /> step {Math.min(one.stepsDone + 1, one.steps)} of {one.steps}: {STEPS[one.stepsDone] ?? "ends"}
+        </p>
+      )}
+      {error !== "" && <p class="bad" role="alert"><bdi>{error}</bdi></p>}
+      <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
+      {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}
+    </>
+  );
+}
+
+function By({ asker }: { asker: OperationAsker | undefined }) {
+  const who = [asker?.author, asker?.peer].filter(Boolean).join(" at ");
+  return <>{who !== "" && <> by <bdi>{who}</bdi></>}{asker?.reason ? <>: <bdi>{asker.reason}</bdi></> : ""}</>;
+}
+
+function apply(one: Operation, planId: bigint, plan: RoutePlan, again: () => void): void {
+  propose({
+    title: `Apply plan ${planId}: ${one.what}`,
+    button: "Apply the plan",
+    says: <><p>A sweep writes it to the switches. It is refused if the fabric has changed since the plan was made, and it can be rolled back.</p><Moves plan={plan} /></>,
+    run: async ({ reason, author }) => {
+      await routeCalls.applyRoutePlan({ planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
+      again();
+      return `plan ${planId} is in force: a sweep writes it`;
+    },
+  });
+}
+
+function rollBack(one: Operation, planId: bigint): void {
+  propose({
+    title: `Roll back plan ${planId}: ${one.what}`,
+    button: "Roll the plan back",
+    says: <p>A sweep writes the routes of before. Only the plan that was applied last can be rolled back; then the one before it.</p>,
+    run: async ({ reason, author }) => {
+      const undone = await routeCalls.rollBackRoutes({ expectedPlanId: planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
+      go({ kind: "plan", id: undone.operationId });
+      return `${undone.undone} is rolled back: a sweep writes the routes of before`;
+    },
+  });
+}
+
+/** What is written, and what packets feel of it. */
+function Moves({ plan }: { plan: RoutePlan }) {
+  return (
+    <ul class="plain">
+      <li><b>{many(Number(plan.routes), "route")}</b> {plan.routes === 1n ? "moves" : "move"}: {many(plan.blocks, "block")} of 64 registers in {many(plan.switches, "switch", "switches")}</li>
+      {plan.dropping > 0n ? <li class="bad">{many(Number(plan.dropping), "entry drops", "entries drop")} packets for a moment, so that old and new routes form no loop</li> : <li>no packet is dropped meanwhile</li>}
+      {plan.suspendsAdaptive && <li>adaptive routing is suspended meanwhile</li>}
+      {plan.changedLevels > 0 && <li class="bad">{many(plan.changedLevels, "LID")} get another service level: connections that are open keep the old one, which the proof does not cover</li>}
+    </ul>
+  );
+}
+
+/** A plan before and after. */
+function Does({ plan }: { plan: RoutePlan }) {
+  const { certificate, before, after } = plan;
+  const share = (pattern: TrafficPattern | undefined) => (pattern === undefined ? "" : `${(pattern.bandwidth * 100).toFixed(1)} %`);
+  const flows = (pattern: TrafficPattern | undefined) => (pattern === undefined ? "" : `${pattern.worst.toFixed(0)} (mean ${pattern.mean.toFixed(2)})`);
+  const rows: [string, (quality: RouteQuality) => string][] = [
+    ["Flows on the busiest link, all to all", (quality) => quality.allToAllWorst.toFixed(0)],
+    ["… shifts", (quality) => flows(quality.shifts)],
+    ["… permutations", (quality) => flows(quality.permutations)],
+    ["Bandwidth of a flow, shifts", (quality) => share(quality.shifts)],
+    ["… permutations", (quality) => share(quality.permutations)],
+    ["… half to half", (quality) => share(quality.bisection)],
+  ];
+  return (
+    <>
+      <h2>What changes</h2>
+      <Moves plan={plan} />
+      <h2>Proof about the new routes</h2>
+      {certificate === undefined ? <p class="bad">There is none.</p> : (
+        <ul class="plain">
+          <li><span class="calm">✓</span> {many(Number(certificate.routes), "route")} {certificate.routes === 1n ? "arrives" : "arrive"}, and none runs in a circle</li>
+          <li><span class="calm">✓</span> no links wait for each other in a circle: {many(Number(certificate.dependencies), "dependency", "dependencies")} looked at</li>
+          {certificate.disconnected > 0n && <li class="bad">{many(Number(certificate.disconnected), "pair is", "pairs are")} not connected by any cable</li>}
+        </ul>
+      )}
+      <h2>Before and after</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Before and after">
+        <table>
+          <thead><tr><th scope="col">Routes</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th></tr></thead>
+          <tbody>
+            <tr><td>Engine</td><td class="number">{plan.engineBefore}</td><td class="number">{plan.engine}</td></tr>
+            {before !== undefined && after !== undefined && rows.map(([name, value]) => (
+              <tr key={name}><td>{name}</td><td class="number">{value(before)}</td><td class="number">{value(after)}</td></tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {plan.notes.length > 0 && <ul class="plain quiet">{plan.notes.map((note, key) => <li key={key}><bdi>{note}</bdi></li>)}</ul>}
+    </>
+  );
+}

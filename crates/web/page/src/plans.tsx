@@ -1,0 +1,211 @@
+// Plans of other routes: how one is made, those that there are, and what is drained.
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { OperationKind, OperationState, type Operation } from "../gen/weft/v1/operation_pb";
+import type { Drain, DrainTarget, PlanRoutesRequest } from "../gen/weft/v1/route_pb";
+import { addressOf, go } from "./address";
+import { operationCalls, routeCalls, whyOf } from "./api";
+import { type Layout, NO_PEER } from "./fabric";
+import { usePolled } from "./poll";
+import { Picker } from "./search";
+import { layout, source } from "./store";
+import { mayOrder, WhyNot } from "./who";
+import { clock, many } from "./words";
+
+/** Time for a plan to be made, milliseconds: routes of the largest fabrics take a while. */
+const PLAN_PATIENCE = 300_000;
+/** Time from one question to the next, milliseconds. */
+const PACE = 1_000;
+
+type Change = Exclude<PlanRoutesRequest["change"], { case: undefined }>;
+type Target = DrainTarget["target"];
+
+/** The node and port of what is drained; port 0 for a whole switch. */
+export function placeOf(target: Target | undefined): { guid: bigint; port: number } | undefined {
+  switch (target?.case) {
+    case "switchGuid":
+      return { guid: target.value, port: 0 };
+    case "link":
+      return { guid: target.value.nodeGuid, port: target.value.port };
+    default:
+      return undefined;
+  }
+}
+
+function targetOf(guid: bigint, port: number): { target: Target } {
+  return { target: port === 0 ? { case: "switchGuid", value: guid } : { case: "link", value: { $typeName: "weft.v1.PortId", nodeGuid: guid, port } } };
+}
+
+/** Has the daemon make a plan, and leads to it. */
+async function make(change: Change): Promise<void> {
+  const label = { author: source.value?.identity ?? "" };
+  const made = await routeCalls.planRoutes({ change, label }, { timeoutMs: PLAN_PATIENCE });
+  go({ kind: "plan", id: made.operationId });
+}
+
+/** Plans as a whole; with a part of the fabric that is to be drained. */
+export function Plans({ guid, port }: { guid: bigint; port: number }) {
+  return (
+    <section class="alone">
+      <h1>Plans</h1>
+      <p class="quiet">A plan changes which ways packets take. Making one changes nothing: it says what would be, with proof that everything is still reached, and is then applied or not.</p>
+      {mayOrder() ? <Make guid={guid} port={port} /> : <WhyNot what="Making a plan" />}
+      <Drains />
+      <Operations />
+    </section>
+  );
+}
+
+function Make({ guid, port }: { guid: bigint; port: number }) {
+  const engine = useSignal("");
+  const [busy, failed] = [useSignal(""), useSignal("")];
+  const nodes = layout.value;
+  const engines = source.value?.engines ?? [];
+  const start = async (what: string, change: Change) => {
+    [busy.value, failed.value] = [what, ""];
+    try {
+      await make(change);
+    } catch (error) {
+      failed.value = whyOf(error);
+    }
+    busy.value = "";
+  };
+  const wrong = nodes === undefined || guid === 0n ? undefined : notDrainable(nodes, guid, port);
+  const chosen = nodes === undefined || guid === 0n ? "" : nameOf(nodes, guid, port);
+  return (
+    <>
+      <div class="ends choices">
+        <div class="end">
+          <h2>Drain a switch or a link</h2>
+          <p class="quiet">Moves data off it, so that it can be pulled.</p>
+          <Picker id="drained" label="Switch or link to drain: name, or name:port" hint="Switch, or switch:port" slash={false} choose={(guid, port) => go({ kind: "plans", guid, port })} />
+          {chosen !== "" && <p>Chosen: <b><bdi>{chosen}</bdi></b>{wrong !== undefined && <span class="bad"> {wrong}</span>}</p>}
+          <button type="button" class="more" disabled={chosen === "" || wrong !== undefined || busy.value !== ""} onClick={() => void start(`the drain of ${chosen}`, { case: "drain", value: { $typeName: "weft.v1.DrainTarget", ...targetOf(guid, port) } })}>Make the plan of this drain</button>
+        </div>
+        <div class="end">
+          <h2>Another engine</h2>
+          <p class="quiet">Computes all routes in another way.</p>
+          <label class="field">
+            Engine
+            <select value={engine.value} onChange={(event) => (engine.value = event.currentTarget.value)}>
+              <option value="">choose one</option>
+              {engines.map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+          <button type="button" class="more" disabled={engine.value === "" || busy.value !== ""} onClick={() => void start(`engine ${engine.value}`, { case: "engine", value: engine.value })}>Make the plan of this engine</button>
+        </div>
+      </div>
+      <div role="status">{busy.value !== "" && <p>Routes are computed for <bdi>{busy.value}</bdi>…</p>}</div>
+      {failed.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{failed.value}</bdi></p>}
+    </>
+  );
+}
+
+function nameOf(nodes: Layout, guid: bigint, port: number): string {
+  const node = nodes.find(guid);
+  return node === undefined ? "" : `${nodes.names[node]}${port > 0 ? ` port ${port}` : ""}`;
+}
+
+/** Why a node or port cannot be drained, where that is seen at once. */
+function notDrainable(nodes: Layout, guid: bigint, port: number): string | undefined {
+  const node = nodes.find(guid);
+  if (node === undefined || !nodes.isSwitch(node)) return "is no switch: a host is not drained; disable its port, or stop its jobs";
+  const at = nodes.first[node] + port - 1;
+  if (port === 0 || at >= nodes.first[node + 1]) return undefined;
+  const peer = nodes.peers[at];
+  return peer === NO_PEER || !nodes.isSwitch(nodes.nodeOf[peer]) ? "has no link to another switch" : undefined;
+}
+
+/** What is drained, and whether it can be pulled. */
+export function Drains() {
+  const { answer, failed } = usePolled((options) => routeCalls.listDrains({}, options), PACE, []);
+  const why = useSignal("");
+  const again = (drain: Drain) => {
+    why.value = "";
+    const target = drain.target;
+    if (target !== undefined) make({ case: "undrain", value: target }).catch((error: unknown) => (why.value = whyOf(error)));
+  };
+  const drains = answer?.drains ?? [];
+  return (
+    <>
+      <h2>Drained</h2>
+      {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
+      {answer !== undefined && drains.length === 0 && <p class="quiet">Nothing is drained.</p>}
+      {drains.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Drained">
+          <table>
+            <thead><tr><th scope="col">Switch or link</th><th scope="col">Can it be pulled?</th><th scope="col">Leads over it</th>{mayOrder() && <th scope="col">End of the drain</th>}</tr></thead>
+            <tbody>
+              {drains.map((drain, key) => {
+                const place = placeOf(drain.target?.target);
+                const name = `${drain.name || "one that is not known"}${place !== undefined && place.port > 0 ? ` port ${place.port}` : ""}`;
+                return (
+                  <tr key={key}>
+                    <td>{place !== undefined && drain.present ? <a href={addressOf({ kind: "focus", ...place })}><bdi>{name}</bdi></a> : <bdi>{name}</bdi>}</td>
+                    <td>{!drain.present ? "it is not in the fabric" : drain.safeToPull ? <b class="calm">safe to pull</b> : <b class="bad">not yet</b>}</td>
+                    <td>{drain.safeToPull ? "nothing" : `${many(Number(drain.routes), "route")}, ${drain.groups} adaptive and ${drain.multicast} multicast entries`}</td>
+                    {mayOrder() && <td><button type="button" class="more" onClick={() => again(drain)}>Make the plan to use it again</button></td>}
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {why.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{why.value}</bdi></p>}
+    </>
+  );
+}
+
+/** How far an operation is, in words. */
+export function stateText(operation: Operation): string {
+  switch (operation.state) {
+    case OperationState.PLANNING:
+      return "routes are computed";
+    case OperationState.PLANNED:
+      return "can be applied";
+    case OperationState.APPLYING:
+      return "is being written";
+    case OperationState.DONE:
+      return "done";
+    case OperationState.FAILED:
+      return "failed";
+    case OperationState.CANCELLED:
+      return "given up";
+    default:
+      return "not known";
+  }
+}
+
+function Operations() {
+  const { answer, failed } = usePolled((options) => operationCalls.listOperations({ pageSize: 50 }, options), PACE, []);
+  const shown = answer?.operations.filter((one) => one.kind !== OperationKind.SWEEP) ?? [];
+  return (
+    <>
+      <h2>Plans that were made</h2>
+      {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
+      {answer !== undefined && shown.length === 0 && <p class="quiet">None since the daemon was started.</p>}
+      {shown.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Plans that were made">
+          <table>
+            <thead><tr><th scope="col">Made</th><th scope="col">Plan</th><th scope="col">State</th><th scope="col">By</th><th scope="col">Reason</th></tr></thead>
+            <tbody>
+              {shown.map((one) => {
+                const by = one.applied ?? one.asked;
+                return (
+                  <tr key={one.id}>
+                    <td class="time">{one.beginTime && clock(timestampDate(one.beginTime))}</td>
+                    <td><a href={addressOf({ kind: "plan", id: one.id })}><bdi>{one.what || one.id}</bdi></a></td>
+                    <td>{stateText(one)}</td>
+                    <td><bdi>{by?.author || by?.peer}</bdi></td>
+                    <td><bdi>{by?.reason}</bdi></td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}

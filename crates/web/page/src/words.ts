@@ -1,0 +1,39 @@
+// Numbers, times and colours of health as people read them.
+import { HealthColor } from "../gen/weft/v1/health_pb";
+
+/** A GUID as the other tools write it. */
+export function guidText(guid: bigint): string {
+  return `0x${guid.toString(16).padStart(16, "0")}`;
+}
+
+/** A number with what is counted. */
+export function many(count: number, one: string, more = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
+/** A time with its zone; with the date where it is not of today. */
+export function clock(time: Date): string {
+  const today = new Date().toDateString() === time.toDateString();
+  const day = today ? {} : ({ year: "numeric", month: "short", day: "numeric" } as const);
+  return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+}
+
+interface ColorWords {
+  name: string;
+  sign: string;
+  /** What it says of one thing, and of the whole fabric. */
+  word: string;
+  whole: string;
+}
+
+const COLORS: Record<HealthColor, ColorWords> = {
+  [HealthColor.RED]: { name: "red", sign: "✕", word: "bad", whole: "Something is badly wrong" },
+  [HealthColor.YELLOW]: { name: "yellow", sign: "!", word: "look at it", whole: "Something should be looked at" },
+  [HealthColor.GREEN]: { name: "green", sign: "✓", word: "well", whole: "All is well" },
+  [HealthColor.UNSPECIFIED]: { name: "none", sign: "?", word: "not known", whole: "Not known" },
+};
+
+/** A colour of health in words; one of a newer daemon is not known. */
+export function colorWords(color: HealthColor): ColorWords {
+  return COLORS[color] ?? COLORS[HealthColor.UNSPECIFIED];
+}

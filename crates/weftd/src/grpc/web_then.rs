@@ -1,0 +1,75 @@
+//! The columns of a moment of the past.
+
+use tonic::Status;
+use weft_api::snapshot::health_of_piece;
+use weft_api::v1;
+use weft_fabric::{Guid, PortNum};
+use weft_health::{End, Finding, Kind, Page};
+use weft_web::{Columns, Layout, Shares};
+
+use super::Services;
+use super::web::{column, layout_message};
+
+impl Services {
+    pub(super) async fn board_then(&self, at: v1::Moment) -> Result<v1::GetPastResponse, Status> {
+        let past = self.past_of("at", at).await?;
+        // Of then, counters may not be kept, or no page of what was wrong.
+        let counted = self.image_at(Some(&at)).await.ok();
+        let making = move || {
+            let page = past.state.health.as_deref().map(health_of_piece);
+            let page = page.and_then(Result::ok);
+            let page = page.map_or_else(Page::default, |page| page_of(&page));
+            let topology = &past.state.snapshot.topology;
+            let layout = Layout::of(topology, &Layout::default(), &page, true);
+            let image = counted.as_ref().map(|(image, _)| image.as_ref());
+            let columns = Columns::of(&layout, topology, Shares::of(&layout, image), &page);
+            let columns = columns.since(None).into_iter().map(column);
+            v1::GetPastResponse {
+                layout: Some(layout_message(String::new(), &layout)),
+                columns: columns.collect(),
+                counted_time: counted.and_then(|(_, then)| Some(then?.time)),
+                moment: Some(past.shown),
+            }
+        };
+        // At many ports that takes a part of a second.
+        let made = tokio::task::spawn_blocking(making).await;
+        made.map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
+/// What layout and marks need of a page: findings with their places.
+fn page_of(message: &v1::GetHealthResponse) -> Page {
+    let findings = message.findings.iter().filter_map(|finding| {
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == finding.kind)?;
+        Some(Finding {
+            kind,
+            color: kind.color(),
+            what: String::new(),
+            a: end(finding.a.as_ref()?)?,
+            b: finding.b.as_ref().and_then(end),
+            since: None,
+            times: finding.times,
+            hosts: finding.hosts,
+            host_names: Vec::new(),
+            advice: String::new(),
+            next: String::new(),
+        })
+    });
+    Page {
+        generation: message.generation,
+        findings: findings.collect(),
+        ..Page::default()
+    }
+}
+
+fn end(place: &v1::HealthPlace) -> Option<End> {
+    let port = u8::try_from(place.port).ok()?;
+    Some(End {
+        node: Guid(place.node_guid),
+        name: place.node_name.clone(),
+        port: (port > 0).then_some(PortNum(port)),
+        serial: place.cable_serial.clone(),
+    })
+}
