@@ -5,6 +5,7 @@ pub mod config;
 pub mod counters;
 pub mod dataplane;
 pub mod fabrics;
+pub mod failover;
 pub mod failure;
 pub mod intended;
 pub mod link_errors;

@@ -2,8 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use weft_benches::{
-    Failure, bringup, config, counters, dataplane, fabrics, intended, link_errors, managers, pm,
-    quality, reports, routing, sa, serving, simulators, states, torus,
+    Failure, bringup, config, counters, dataplane, fabrics, failover, intended, link_errors,
+    managers, pm, quality, reports, routing, sa, serving, simulators, states, torus,
 };
 
 /// Measures Weft, and peers in the same run, and prints Markdown.
@@ -26,6 +26,8 @@ enum Subject {
     Bringup(bringup::Options),
     /// The vendor's manager and weftd on the same emulated fabric.
     Managers(managers::Options),
+    /// Two managers, of which the master dies in several ways.
+    Failover(failover::Options),
     /// Packets through a fat tree, on one core.
     Dataplane(dataplane::Options),
     /// Packets through a fat tree, compared with the simulators that `benches/fetch-simulators` builds.
@@ -57,6 +59,7 @@ fn main() -> Result<(), Failure> {
         Subject::Torus(options) => torus::run(&options),
         Subject::Bringup(options) => bringup::run(&options),
         Subject::Managers(options) => managers::run(&options),
+        Subject::Failover(options) => failover::run(&options),
         Subject::Dataplane(options) => dataplane::run(&options),
         Subject::Simulators(options) => simulators::run(&options),
         Subject::Sa(options) => sa::run(&options),

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// An emulated fabric that programs can connect to.
 pub(crate) struct Fabric {
-    pub(super) hosts: u64,
+    pub(crate) hosts: u64,
     topology: Arc<Topology>,
     handle: HostHandle,
     runtime: Runtime,
@@ -43,7 +43,7 @@ pub(crate) struct Fabric {
 
 /// Counts of the agents at a moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Time of the first request to a switch.
     pub(super) first_at_switch: Tick,
     /// When the first, the last datagram since the last silence was answered.
@@ -53,7 +53,7 @@ pub(super) struct Moment {
     /// When a port was set last.
     pub(super) last_port_set: Tick,
     pub(super) datagrams: u64,
-    pub(super) sets: u64,
+    pub(crate) sets: u64,
 }
 
 /// A cable that was cut: its two ends, and when.
@@ -105,7 +105,7 @@ impl Fabric {
     }
 
     /// Directory for programs.
-    pub(super) fn dir(&self) -> &std::path::Path {
+    pub(crate) fn dir(&self) -> &std::path::Path {
         self.dir.path()
     }
 
@@ -116,7 +116,7 @@ impl Fabric {
         }
     }
 
-    fn inspect<R: Send + 'static>(
+    pub(crate) fn inspect<R: Send + 'static>(
         &self,
         look: impl FnOnce(&Emulator) -> R + Send + 'static,
     ) -> Result<R, Failure> {
@@ -139,12 +139,12 @@ impl Fabric {
     }
 
     /// Counts up to now.
-    pub(super) fn moment(&self) -> Result<Moment, Failure> {
+    pub(crate) fn moment(&self) -> Result<Moment, Failure> {
         self.inspect(moment)
     }
 
     /// Waits for the first sweep: every port Active, then nothing for a while.
-    pub(super) fn wait_until_up(&self) -> Result<Moment, Failure> {
+    pub(crate) fn wait_until_up(&self) -> Result<Moment, Failure> {
         self.wait("not all ports are Active", |emulator| {
             emulator.stats().first_at_switch().is_some() && all_active(emulator)
         })
@@ -164,7 +164,7 @@ impl Fabric {
     }
 
     /// Waits until nothing has happened for a while.
-    pub(super) fn wait_until_quiet(&self) -> Result<Moment, Failure> {
+    pub(crate) fn wait_until_quiet(&self) -> Result<Moment, Failure> {
         self.wait("the manager does not come to rest", |_| true)
     }
 
@@ -200,6 +200,23 @@ impl Fabric {
             sleep(POLL);
         }
         Err(self.failed(why))
+    }
+
+    /// The nodes and cables.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Changes it.
+    pub(crate) fn control(&self, control: Control) -> Result<(), Failure> {
+        let done = self.runtime.block_on(self.handle.control(control));
+        done.map(drop)
+            .map_err(|error| self.failed(error.to_string()))
+    }
+
+    /// Waits for something that is asynchronous.
+    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
     }
 
     /// Cuts a cable between two switches.

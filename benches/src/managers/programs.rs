@@ -12,8 +12,8 @@ use clap::ValueEnum;
 use super::fabric::Fabric;
 use crate::Failure;
 
-const VENDOR: &str = "/usr/lib/opa-fm/runtime/sm";
-const VENDOR_CONTROL: &str = "/usr/sbin/opafmcmd";
+pub(crate) const VENDOR: &str = "/usr/lib/opa-fm/runtime/sm";
+pub(crate) const VENDOR_CONTROL: &str = "/usr/sbin/opafmcmd";
 const STOCK: &str = "/etc/opa-fm/opafm.xml";
 /// Mounts a directory over the vendor's manager's socket directory, for one command: managers of
 /// other fabrics on this machine use it too.
@@ -43,9 +43,9 @@ impl fmt::Display for Kind {
 
 /// Paths of the programs, in this one's directory.
 pub(crate) struct Programs {
-    weftd: PathBuf,
-    weft: PathBuf,
-    preload: PathBuf,
+    pub(crate) weftd: PathBuf,
+    pub(crate) weft: PathBuf,
+    pub(crate) preload: PathBuf,
 }
 
 impl Programs {
@@ -147,7 +147,7 @@ impl Drop for Manager {
 
 /// The stock file, adjusted to the fabric's tree, with the performance manager off because it is not
 /// compared.
-fn config_for(fabric: &Fabric, with_pm: WithPm) -> Result<String, Failure> {
+pub(crate) fn config_for(fabric: &Fabric, with_pm: WithPm) -> Result<String, Failure> {
     let stock = fs::read_to_string(STOCK).map_err(Failure::io(STOCK))?;
     let tiers = if fabric.hosts <= TWO_TIERS_MAX { 2 } else { 3 };
     let log = fabric.dir().join("sm.log");
@@ -187,7 +187,7 @@ fn config_for(fabric: &Fabric, with_pm: WithPm) -> Result<String, Failure> {
 }
 
 /// Prefix of a command that uses `dir` for the sockets of the vendor's manager.
-fn with_own_sockets(dir: &Path) -> Vec<String> {
+pub(crate) fn with_own_sockets(dir: &Path) -> Vec<String> {
     let words = ["unshare", "-rm", "sh", "-c", WITH_OWN_SOCKETS];
     let mut words: Vec<String> = words.map(str::to_owned).to_vec();
     words.push(dir.display().to_string());
@@ -246,7 +246,7 @@ fn start_weft(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Man
 }
 
 /// Waits for the daemon's file of addresses.
-fn api_address(file: &Path) -> Result<String, Failure> {
+pub(crate) fn api_address(file: &Path) -> Result<String, Failure> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         let text = fs::read_to_string(file).unwrap_or_default();

@@ -5,7 +5,7 @@
 //! which has the old key; from its answer on the device refuses whoever does not know the term.
 //!
 //! Protection is at level 1: a Get with a wrong key is answered, with 0 in place of the key. A key that the manager
-//! does not know it looks for by such Gets: terms are small numbers, and near each other. A master that finds the key of
+//! does not know it looks for by such Gets: terms are small numbers, and near each other. A search that fails is not repeated in each sweep. A master that finds the key of
 //! a later term than its own was replaced, and writes nothing before it knows by whom.
 
 use weft_fabric::{Guid, PortNum};
@@ -26,6 +26,9 @@ const M_KEY: usize = MadHeader::LEN;
 /// Terms that are tried above and below the last one that was found: at the manager's own port, and elsewhere.
 const OWN_REACH: u32 = 1024;
 const REACH: u32 = 16;
+/// Highest term: no count of takeovers comes near it. A stored state with a later one is refused, since no term could
+/// follow.
+pub(super) const TERM_MAX: u64 = 1 << 48;
 
 /// Terms that this manager knows of; 0 is that of the M_Key of opafm.xml.
 #[derive(Debug, Default)]
@@ -57,7 +60,7 @@ impl Keys {
 
     /// This manager becomes master.
     fn begin_term(&mut self) {
-        self.term = self.term.saturating_add(1);
+        self.term += 1;
     }
 
     /// The key of a term.
@@ -77,15 +80,27 @@ impl Keys {
         Self::of_term(settings, term, end)
     }
 
-    /// The term that is tried as this one; none after the last.
+    /// The term that is tried as this one, each once; none after the last.
     fn candidate(&self, tries: u32, reach: u32) -> Option<u64> {
-        let step = u64::from(tries / 2);
-        match tries {
-            0 => Some(self.last),
-            1 => Some(0),
-            tries if tries / 2 > reach => None,
-            tries if tries.is_multiple_of(2) => Some(self.last.saturating_add(step)),
-            _ => Some(self.last.saturating_sub(step)),
+        let (last, highest) = (self.last, TERM_MAX);
+        let first = [Some(last), (last > 0).then_some(0)];
+        let near = (1..=u64::from(reach)).flat_map(|step| {
+            let up = last.checked_add(step).filter(|term| *term <= highest);
+            let down = last.checked_sub(step).filter(|term| *term > 0);
+            [up, down]
+        });
+        let all = first.into_iter().chain(near).flatten();
+        all.skip(usize::try_from(tries).unwrap_or(usize::MAX))
+            .next()
+    }
+
+    /// How far from the last term a node's key is looked for. A search that has failed is not repeated before there is
+    /// a later term.
+    fn reach(&self, identity: &Identity) -> u32 {
+        match (identity.searched_in, identity.found_by) {
+            (Some(term), _) if term == self.term => 0,
+            (_, None) => OWN_REACH,
+            (_, Some(_)) => REACH,
         }
     }
 
@@ -94,7 +109,7 @@ impl Keys {
         let term = match (&settings.fencing, identity.m_key) {
             (_, Some(key)) => return key,
             (None, None) => return settings.m_key,
-            (Some(_), None) => self.candidate(identity.tried, reach(identity)),
+            (Some(_), None) => self.candidate(identity.tried, self.reach(identity)),
         };
         Self::of_term(settings, term.unwrap_or(self.last), identity.end())
     }
@@ -109,13 +124,6 @@ pub(super) enum KeyLearned {
     OfLaterTerm,
     /// It is not that with which it was asked: the next one is to be tried.
     Hidden,
-}
-
-fn reach(identity: &Identity) -> u32 {
-    match identity.found_by {
-        None => OWN_REACH,
-        Some(_) => REACH,
-    }
 }
 
 impl Identity {
@@ -172,7 +180,7 @@ impl Manager {
         let (settings, device) = (&self.settings, &self.devices[node]);
         let (identity, keys) = (&device.identity, &self.devices.keys);
         if !hides_key(device) {
-            let tried = keys.candidate(identity.tried, reach(identity));
+            let tried = keys.candidate(identity.tried, keys.reach(identity));
             let found = tried.filter(|term| {
                 let key = Keys::of_term(settings, *term, identity.end());
                 *term > 0 && identity.m_key == Some(key)
@@ -187,9 +195,11 @@ impl Manager {
         if keys.of(settings, identity) == asked {
             self.devices[node].identity.tried += 1;
         }
-        let identity = &self.devices[node].identity;
-        let more = self.devices.keys.candidate(identity.tried, reach(identity));
+        let (keys, identity) = (&self.devices.keys, &self.devices[node].identity);
+        let more = keys.candidate(identity.tried, keys.reach(identity));
         if more.is_none() {
+            let term = keys.term;
+            self.devices[node].identity.searched_in = Some(term);
             let what = "has an M_Key that is none of this site's: what is sent to it has no effect";
             self.out.fault_once(&mut self.devices[node], what);
             return KeyLearned::Known;
@@ -238,5 +248,21 @@ mod tests {
         let tried = (0..8).map_while(|tries| keys.candidate(tries, 3));
         assert_eq!(tried.collect::<Vec<_>>(), [7, 0, 8, 6, 9, 5, 10, 4]);
         assert_eq!(keys.candidate(8, 3), None);
+    }
+
+    #[test]
+    fn no_term_is_tried_twice_at_either_end() {
+        for (last, expected) in [
+            (0, vec![0, 1, 2, 3]),
+            (2, vec![2, 0, 3, 1, 4, 5]),
+            (
+                TERM_MAX,
+                vec![TERM_MAX, 0, TERM_MAX - 1, TERM_MAX - 2, TERM_MAX - 3],
+            ),
+        ] {
+            let keys = Keys { term: last, last };
+            let tried = (0..20).map_while(|tries| keys.candidate(tries, 3));
+            assert_eq!(tried.collect::<Vec<_>>(), expected);
+        }
     }
 }

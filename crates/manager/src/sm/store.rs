@@ -28,6 +28,7 @@ use super::disabled::{Called, Noted, Notes};
 use super::drains::{Drain, Drains};
 use super::flapping::Sentence;
 use super::isolation::{KeptIsolation, Offender};
+use super::keys::TERM_MAX;
 use super::lids::LidMap;
 use super::port_change::End;
 use super::quarantine::{ByHand, Placed};
@@ -110,6 +111,8 @@ pub(crate) enum StoreError {
     Replacements,
     #[error("its list of disabled ports is not whole")]
     Disabled,
+    #[error("its term of a master is {term}, the last one is {TERM_MAX}")]
+    Term { term: u64 },
 }
 
 /// State as bytes.
@@ -319,7 +322,7 @@ pub(crate) fn decode(bytes: &[u8], subnet_prefix: u64) -> Result<Kept, StoreErro
         by_hand: read_by_hand(by_hand).ok_or(StoreError::Quarantine)?,
         successors: read_successors(successors).ok_or(StoreError::Replacements)?,
         isolation: read_isolation(offenders, taken).ok_or(StoreError::Quarantine)?,
-        term: number(term, 0, term.len().min(TERM)),
+        term: read_term(term)?,
     })
 }
 
@@ -360,6 +363,14 @@ fn sections(bytes: &[u8]) -> Result<[&[u8]; UNITS.len()], StoreError> {
         rest = after;
         section
     }))
+}
+
+fn read_term(bytes: &[u8]) -> Result<u64, StoreError> {
+    let term = number(bytes, 0, bytes.len().min(TERM));
+    match term <= TERM_MAX {
+        true => Ok(term),
+        false => Err(StoreError::Term { term }),
+    }
 }
 
 type Entry = ((Guid, PortNum), Lid, Lmc);

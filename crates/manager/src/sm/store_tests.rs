@@ -195,6 +195,15 @@ fn the_versions_before_are_read() {
 }
 
 #[test]
+fn a_term_that_none_could_follow_is_refused() {
+    for term in [TERM_MAX + 1, u64::MAX] {
+        let last = Kept { term, ..kept() };
+        let refused = decode(&bytes_of(&last), SUBNET);
+        assert_eq!(refused, Err(StoreError::Term { term }));
+    }
+}
+
+#[test]
 fn a_list_of_quarantine_that_ends_within_an_entry_is_refused() {
     let good = stored();
     let by_hand = number(&good, 36, 4) as u32;

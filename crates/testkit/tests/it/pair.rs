@@ -8,6 +8,7 @@ use weft_fabric::enums::SmState;
 use weft_fabric::generate::FabricSpec;
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::Event;
+use weft_manager::sm::settings::ElectionSettings;
 use weft_manager::sm::{Settings, Told};
 use weft_testkit::cluster::Cluster;
 
@@ -37,11 +38,8 @@ pub(crate) fn two(settings: [Settings; 2]) -> Cluster {
     Cluster::new(Arc::new(topology), options, managers).unwrap()
 }
 
-/// The same, with these changes of the settings.
-fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
-    let mut settings = [Settings::default(), Settings::default()];
-    settings.iter_mut().for_each(change);
-    let mut cluster = two(settings);
+/// Both have begun, and the first one is master.
+fn begun(mut cluster: Cluster) -> Cluster {
     cluster.start(0).unwrap();
     cluster.run_until(Tick(10_000_000_000)).unwrap();
     cluster.start(1).unwrap();
@@ -49,6 +47,14 @@ fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
     assert_eq!(roles(&cluster), [SmState::MASTER, SmState::STANDBY]);
     cluster.take_events();
     cluster.take_writes();
+    cluster
+}
+
+/// The same, with these changes of the settings.
+fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
+    let mut settings = [Settings::default(), Settings::default()];
+    settings.iter_mut().for_each(change);
+    let cluster = begun(two(settings));
     let (_, standby) = cluster.running().nth(1).unwrap();
     let master = standby.status().master.unwrap();
     (cluster, master)
@@ -244,6 +250,28 @@ fn a_master_looks_for_a_standby_that_asks_no_more() {
         let managers = master.snapshot().sms.len();
         assert_eq!(managers, if monitors { 1 } else { 2 });
     }
+}
+
+/// A standby that asks less often than this master expects is missed once, in the seconds in which both begin, and looked
+/// for again only when it is silent for longer than it was before.
+#[test]
+fn a_standby_that_asks_seldom_is_missed_once() {
+    let slow = Settings {
+        election: ElectionSettings {
+            ping_interval: Duration::from_secs(20),
+            ..ElectionSettings::default()
+        },
+        ..Settings::default()
+    };
+    let mut cluster = begun(two([Settings::default(), slow]));
+    after(&mut cluster, Duration::from_secs(300));
+    assert_eq!(roles(&cluster), FIRST);
+    assert!(told_of_standby(&mut cluster).is_empty());
+    cluster.freeze(1);
+    after(&mut cluster, Duration::from_secs(120));
+    assert_eq!(told_of_standby(&mut cluster).len(), 1);
+    let (_, master) = cluster.running().next().unwrap();
+    assert_eq!(master.snapshot().sms.len(), 1);
 }
 
 fn told_of_standby(cluster: &mut Cluster) -> Vec<Event> {

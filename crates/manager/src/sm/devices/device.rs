@@ -28,6 +28,8 @@ pub(crate) struct Identity {
     pub m_key: Option<u64>,
     /// Keys that were tried in this sweep, while it has told none.
     pub tried: u32,
+    /// The highest known term when a search for its key failed.
+    pub searched_in: Option<u64>,
 }
 
 /// The LID of an end port, when it was read.
@@ -59,6 +61,7 @@ impl Device {
             lids: LidReading::default(),
             m_key: None,
             tried: 0,
+            searched_in: None,
         };
         Self {
             identity,

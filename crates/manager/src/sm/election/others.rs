@@ -1,6 +1,7 @@
 //! The other managers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::enums::SmState;
@@ -10,6 +11,8 @@ use super::{Act, Election, View};
 
 /// Other managers that are remembered; more are left out.
 const PEERS_MAX: usize = 64;
+/// Longest time for which a standby may say nothing before it is looked for, however seldom it asked before.
+const SLOWEST: Duration = Duration::from_secs(600);
 
 /// Another subnet manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,24 @@ impl Rank {
     }
 }
 
+/// How a standby asks its master.
+#[derive(Debug, Clone, Copy)]
+struct Asks {
+    /// When it asked last.
+    last: Tick,
+    /// How long it may say nothing: longer for one that was missed and has asked again, since it only asks less often.
+    patience: Duration,
+    /// It was missed, and has not asked since.
+    missed: bool,
+}
+
+impl Asks {
+    /// When it is overdue; none once it was missed.
+    fn due(&self) -> Option<Tick> {
+        (!self.missed).then(|| self.last + self.patience)
+    }
+}
+
 /// The other managers that were met.
 #[derive(Debug, Default)]
 pub(super) struct Others {
@@ -48,8 +69,8 @@ pub(super) struct Others {
     /// Roles and priorities in requests of other managers, by port GUID: a
     /// change is examined once.
     heard: BTreeMap<Guid, (SmState, u8)>,
-    /// When a standby is to have asked this master again, by port GUID.
-    asks_until: BTreeMap<Guid, Tick>,
+    /// How standbys ask this master, by port GUID.
+    asks: BTreeMap<Guid, Asks>,
     /// Another manager was seen since the start: the priority of a master is the elevated one.
     pub any_seen: bool,
 }
@@ -62,7 +83,7 @@ impl Others {
 
     /// Another role: nobody is expected to ask.
     pub(super) fn forget_asks(&mut self) {
-        self.asks_until.clear();
+        self.asks.clear();
     }
 
     /// Records a manager's SMInfo. Returns whether that is news; `None` if no further manager
@@ -99,14 +120,11 @@ impl Election {
     /// Forgets the managers that this sweep did not find.
     pub(super) fn forget_absent_peers(&mut self, view: &View) {
         let Others {
-            peers,
-            heard,
-            asks_until,
-            ..
+            peers, heard, asks, ..
         } = &mut self.others;
         peers.retain(|_, peer| peer.sweep == view.sweep);
         heard.retain(|guid, _| peers.contains_key(guid));
-        asks_until.retain(|guid, _| peers.contains_key(guid));
+        asks.retain(|guid, _| peers.contains_key(guid));
     }
 
     /// The best of those other managers that take part and that `wanted` names.
@@ -123,37 +141,46 @@ impl Election {
     /// A standby has asked this master.
     pub(super) fn standby_asked(&mut self, now: Tick, view: &View, port: Guid) {
         let settings = &view.settings;
-        let patience = settings
-            .ping_interval
-            .saturating_mul(settings.ping_max_fail.max(1));
+        let times = settings.ping_max_fail.max(1);
+        let patience = settings.ping_interval.saturating_mul(times);
         let watched = settings.monitors_standbys && !patience.is_zero();
-        if watched && Others::have_room(&self.others.asks_until, port) {
-            self.others.asks_until.insert(port, now + patience);
+        if !watched || !Others::have_room(&self.others.asks, port) {
+            return;
         }
+        let before = self.others.asks.get(&port);
+        let patience = before.map_or(patience, |before| match before.missed {
+            true => now.since(before.last).saturating_mul(times).min(SLOWEST),
+            false => before.patience,
+        });
+        let asks = Asks {
+            last: now,
+            patience,
+            missed: false,
+        };
+        self.others.asks.insert(port, asks);
     }
 
     /// When a standby is overdue.
     pub(super) fn standby_due(&self) -> Option<Tick> {
-        self.others.asks_until.values().min().copied()
+        self.others.asks.values().filter_map(Asks::due).min()
     }
 
-    /// Whether standbys ask no more, so that a sweep is to look where they are: it forgets those that are gone.
+    /// Whether standbys ask no more, so that a sweep is to look where they are: it forgets those that are gone. Each is
+    /// missed once until it asks again.
     pub(super) fn miss_standbys(&mut self, now: Tick) -> bool {
-        let is_due = self.standby_due().is_some_and(|due| due <= now);
-        if !is_due {
-            return false;
-        }
-        let all = std::mem::take(&mut self.others.asks_until);
-        let (silent, ask): (BTreeMap<_, _>, _) =
-            all.into_iter().partition(|(_, until)| *until <= now);
-        self.others.asks_until = ask;
-        for port in silent.into_keys() {
-            if let Some(peer) = self.others.peers.get(&port) {
+        let Others { peers, asks, .. } = &mut self.others;
+        let mut any = false;
+        for (port, asks) in asks {
+            if asks.due().is_none_or(|due| due > now) {
+                continue;
+            }
+            (asks.missed, any) = (true, true);
+            if let Some(peer) = peers.get(port) {
                 let (node, what) = (peer.node, "runs a standby that asks its master no more");
                 self.acts.push(Act::Fault { node, what });
             }
         }
-        true
+        any
     }
 
     /// Whether another manager that takes part is in this state.
