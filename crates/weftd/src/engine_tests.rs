@@ -56,7 +56,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         tls: None,
         peering: crate::peer::Peering::default(),
     }));
-    let dispatch = MadDispatch::new(Handle::current(), lines);
+    let dispatch = MadDispatch::new(Handle::current(), lines, hub.clone());
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);
     let persist = watch::Sender::default();
     let (plans, _planner) = planner();

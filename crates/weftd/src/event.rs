@@ -45,6 +45,8 @@ pub(crate) enum DaemonEvent {
     Threshold(Box<Threshold>),
     /// Traps of a source that were no events; LID 0 for those of many.
     TrapsSuppressed { lid: Lid, count: u64 },
+    /// Requests of a sender that were dropped because he sends too many; LID 0 for those of many.
+    RequestsDropped { lid: Lid, count: u64 },
     /// Counters and events cannot be kept.
     HistoryUnwritten { why: String },
     /// They are kept again, after this many seconds.
@@ -117,6 +119,15 @@ impl DaemonEvent {
             Self::TrapsSuppressed { lid, count } => {
                 let (node_guid, node_name) = names.of_lid(*lid);
                 Content::TrapsSuppressed(v1::TrapsSuppressed {
+                    lid: lid.0,
+                    count: *count,
+                    node_guid: node_guid.0,
+                    node_name,
+                })
+            }
+            Self::RequestsDropped { lid, count } => {
+                let (node_guid, node_name) = names.of_lid(*lid);
+                Content::RequestsDropped(v1::RequestsDropped {
                     lid: lid.0,
                     count: *count,
                     node_guid: node_guid.0,

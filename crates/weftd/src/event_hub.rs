@@ -63,6 +63,7 @@ pub(crate) struct Journal {
     current: Option<Current>,
     gone: Gone,
     trap_limiter: TrapLimiter,
+    requests_dropped: u64,
 }
 
 impl Journal {
@@ -84,6 +85,11 @@ impl Journal {
     /// Traps that were no events.
     pub(crate) fn traps_suppressed(&self) -> u64 {
         self.trap_limiter.total()
+    }
+
+    /// Requests that were dropped because their senders had too many.
+    pub(crate) fn requests_dropped(&self) -> u64 {
+        self.requests_dropped
     }
 
     /// Whether a trap is one too many of its source.
@@ -319,8 +325,10 @@ impl EventHub {
         if journal.is_suppressed(&what) {
             return;
         }
-        if let DaemonEvent::Fabric(event) = &what {
-            journal.note(event);
+        match &what {
+            DaemonEvent::Fabric(event) => journal.note(event),
+            DaemonEvent::RequestsDropped { count, .. } => journal.requests_dropped += count,
+            _ => {}
         }
         let names = Names {
             topology: &snapshot.topology,

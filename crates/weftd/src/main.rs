@@ -57,6 +57,7 @@ mod remote_write;
 mod request;
 mod route_settings;
 mod run;
+mod shares;
 mod startup;
 mod stopping;
 mod store;

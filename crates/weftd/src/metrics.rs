@@ -20,7 +20,7 @@ use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
 use crate::attachment::Attachment;
-use crate::event_hub::{EventHub, unix_time_ns};
+use crate::event_hub::{EventHub, Journal, unix_time_ns};
 use crate::event_log::reason_name;
 use crate::exposition::Exposition;
 use crate::health::Health;
@@ -145,11 +145,7 @@ impl Collector for Sources {
         let mut out = Out(&mut encoder);
         out.fabric(&fabric)?;
         out.last_sweep(self.hub.journal().sweeps().next().map(Arc::as_ref))?;
-        let (events, suppressed) = {
-            let journal = self.hub.journal();
-            (journal.sequence(), journal.traps_suppressed())
-        };
-        out.events(events, suppressed)?;
+        out.events(&self.hub.journal())?;
         let attachment = self.hub.attachment();
         out.attachment(attachment, self.hub.seen_unix_ns())?;
         out.gauge(
@@ -245,10 +241,13 @@ impl Out<'_, '_> {
         )
     }
 
-    fn events(&mut self, sequence: u64, suppressed: u64) -> fmt::Result {
-        self.counter("events", "Events published to watchers", sequence)?;
+    fn events(&mut self, journal: &Journal) -> fmt::Result {
+        let help = "Events published to watchers";
+        self.counter("events", help, journal.sequence())?;
         let help = "Traps that were too many of their source to be events";
-        self.counter("traps_suppressed", help, suppressed)
+        self.counter("traps_suppressed", help, journal.traps_suppressed())?;
+        let help = "Requests that were dropped because their sender had too many waiting";
+        self.counter("requests_dropped", help, journal.requests_dropped())
     }
 
     fn seconds(&mut self, name: &str, help: &str, seconds: f64) -> fmt::Result {

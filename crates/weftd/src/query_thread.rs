@@ -44,8 +44,9 @@ const STORMS_MAX: usize = 64;
 const ERRORS_MAX: usize = 2;
 /// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
-/// Datagrams that wait to be sent; while there are more, none is taken in.
-const TO_SEND_MAX: usize = 65_536;
+/// Datagrams that wait to be sent; while there are more, none is taken in. All requesters' answers wait in one row, so it is
+/// short.
+const TO_SEND_MAX: usize = 1_024;
 
 /// Settings of the query-side services.
 #[derive(Debug, Clone, Default)]

@@ -315,7 +315,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     let now = Tick(unix_time_ns());
     let manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
-    let dispatch = MadDispatch::new(Handle::current(), lines);
+    let dispatch = MadDispatch::new(Handle::current(), lines, hub.clone());
     let (plans, planner) = planner();
     parts.worker("planner", &stopping, move || async move {
         planner.run().await;

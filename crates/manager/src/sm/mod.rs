@@ -63,6 +63,7 @@ pub mod drains;
 mod election;
 pub mod evidence;
 mod flapping;
+mod forged_traps;
 mod handover;
 mod inherit;
 pub mod isolation;

@@ -23,6 +23,8 @@ pub(super) struct Outbox {
     queue: VecDeque<Output>,
     /// Faults of devices in this sweep.
     faults: u32,
+    /// What nobody known does wrong was reported in this sweep.
+    told_of_nobody: bool,
     pub totals: Totals,
     /// Traps that were passed on lately.
     pub lately: Lately,
@@ -82,9 +84,17 @@ impl Outbox {
         first
     }
 
+    /// Reports a fault of a device that is not known, once per sweep.
+    pub(super) fn fault_of_nobody(&mut self, what: &str) {
+        if !std::mem::replace(&mut self.told_of_nobody, true) {
+            self.fault(None, what);
+        }
+    }
+
     /// A sweep begins, which may report faults anew.
     pub(super) fn begin_sweep(&mut self) {
         self.faults = 0;
+        self.told_of_nobody = false;
     }
 
     /// A sweep has ended: its faults are counted.

@@ -26,6 +26,9 @@ impl Manager {
             return; // it is for the master
         }
         self.repress(packet, view);
+        if self.leave_forged(packet, view, &notice) {
+            return;
+        }
         let id = view.header.transaction_id;
         let repeated = self.out.lately.has_come(now, &notice, id);
         self.out.pass_on(now, view.payload, repeated);
@@ -53,7 +56,9 @@ impl Manager {
                     | Trap::LinkWidth(_)
             )
         );
+        // Of a directed route nothing says where it began: such a trap starts a sweep at most, which reads what is true.
         if !repeated
+            && view.header.mgmt_class == class::SM_LID_ROUTED
             && !self.settings.sweeps.ignore_traps
             && let Some(trap) = &trap
         {

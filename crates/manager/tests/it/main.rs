@@ -21,6 +21,7 @@ mod dbsync;
 mod doubtful;
 mod effects;
 mod flapping;
+mod forged_traps;
 mod gsi;
 mod handover;
 mod hostile;

@@ -187,6 +187,15 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
                 "count": traps.count,
             }),
         ),
+        Content::RequestsDropped(dropped) => (
+            "requests_dropped",
+            json!({
+                "lid": dropped.lid,
+                "guid": guid(dropped.node_guid),
+                "name": dropped.node_name,
+                "count": dropped.count,
+            }),
+        ),
         Content::PortChanged(changed) => (
             "port_changed",
             json!({

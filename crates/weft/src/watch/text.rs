@@ -167,6 +167,11 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
             count(traps.count, "more trap"),
             sender(traps.lid, &traps.node_name)
         ),
+        Content::RequestsDropped(dropped) => format!(
+            "{} of {} dropped: it sends more than its share",
+            count(dropped.count, "request"),
+            sender(dropped.lid, &dropped.node_name)
+        ),
         Content::PortChanged(changed) => {
             let port = at(&changed.port, &changed.node_name);
             let by = match &changed.author[..] {

@@ -102,6 +102,18 @@ impl EventLog {
                 text::count(count, "more trap"),
                 sender(traps.lid, &traps.node_name)
             ),
+            (DaemonEvent::RequestsDropped { count, .. }, Content::RequestsDropped(dropped)) => {
+                warn!(
+                    event = "requests_dropped",
+                    lid = dropped.lid,
+                    node_guid = guid(dropped.node_guid),
+                    node = dropped.node_name,
+                    count,
+                    "{} of {} dropped: it sends more than its share",
+                    text::count(count, "request"),
+                    sender(dropped.lid, &dropped.node_name)
+                )
+            }
             (
                 DaemonEvent::Health {
                     before,
@@ -121,7 +133,7 @@ impl EventLog {
             // Reload and attachment log their own events.
             (DaemonEvent::Config { .. } | DaemonEvent::Attachment(_), _) => {}
             (DaemonEvent::Port(_) | DaemonEvent::Threshold(_), _) => {}
-            (DaemonEvent::TrapsSuppressed { .. }, _) => {}
+            (DaemonEvent::TrapsSuppressed { .. } | DaemonEvent::RequestsDropped { .. }, _) => {}
             // Plans and sweeps have events of their own.
             (DaemonEvent::Operation(_) | DaemonEvent::OperationProgress(_), _) => {}
         }

@@ -10,7 +10,7 @@ use weft_manager::port_totals::PortTotals;
 use crate::event_hub::Stamped;
 
 /// Kinds that the log has as warnings.
-const WARNINGS: [&str; 23] = [
+const WARNINGS: [&str; 24] = [
     "node_vanished",
     "link_vanished",
     "node_silent",
@@ -22,6 +22,7 @@ const WARNINGS: [&str; 23] = [
     "multicast_storm",
     "threshold_exceeded",
     "traps_suppressed",
+    "requests_dropped",
     "topology_fault",
     "topology_faults_untold",
     "device_refused",
