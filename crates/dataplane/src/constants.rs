@@ -30,6 +30,12 @@ pub const BLOCK_PORTS: u8 = 4;
 /// A copper cable of 2 m: "about 10 ns" (32-node evaluation).
 pub const CABLE: Picos = 10 * NANO;
 
+/// Time of a credit on its way back, besides the cable: 2,304 bytes at 12.5 GB/s. A manager reserves
+/// this much of a neighbour's buffer, beyond the wire's, for credits that return within link
+/// transfer packets, as they do with the 14-bit CRC (`opa-fm`, `sm_buffer_control_tables.c`:
+/// `CR_LATENCY_SIDEBAND`, "derived from tuning algorithms").
+pub const CREDIT_RETURN: Picos = 184_320;
+
 /// HFI and software at each side of a message: "about 400 ns" (32-node evaluation).
 pub const ENDPOINT: Picos = 400 * NANO;
 

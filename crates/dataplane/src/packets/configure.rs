@@ -8,16 +8,12 @@ use weft_wire::sm::{BufferControlTable, PortInfo};
 use super::arbiter::Arbiter;
 use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
-use super::{MILLI, Picos, adaptive, multicast};
+use super::{Picos, adaptive, multicast};
 use crate::constants::{FLIT_ONE_LANE, HEADERS_MAX, LIFETIME_FOREVER, LIFETIME_UNIT};
 use crate::forward::{active_lanes, wait_unit};
 use crate::network::{NONE, Network, PortIndex};
 use crate::registers::{PortRegisters, PortTable};
 use crate::switch::multicast_rows;
-
-/// A longer head-of-line lifetime ends only in a lane that stands still: the buffers of all inputs
-/// of a switch hold less than one link carries in this time.
-const HOQ_SHORT: Picos = 2 * MILLI;
 
 /// A route to nowhere.
 pub(super) const UNREACHABLE: u8 = 0xFF;
@@ -181,17 +177,6 @@ impl Simulation {
             self.hoq[place] = if of_switch { life } else { Picos::MAX };
             self.stall_count[place] = queue.vl_stall_count;
         }
-    }
-
-    /// Keeps when each input's last packet left a lane, where a lifetime is so short that packets
-    /// can wait too long for other inputs while their lane moves.
-    fn watch_inputs(&mut self) {
-        if !self.left.is_empty() || self.hoq.iter().all(|life| *life > HOQ_SHORT) {
-            return;
-        }
-        let most = self.switches.iter().map(|switch| switch.ports).max();
-        self.inputs_max = usize::from(most.unwrap_or(0)) + 1;
-        self.left = vec![0; self.lanes.len() * self.inputs_max];
     }
 
     fn read_switch(&mut self, network: &Network, index: usize) {

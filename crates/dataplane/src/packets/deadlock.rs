@@ -27,13 +27,9 @@ impl Simulation {
 
     /// Units held by packets behind the head of an input queue: they wait for the same resource.
     fn held_behind(&self, input: usize, upstream: usize) -> u32 {
-        let (mut id, mut held) = (self.inputs[input].behind.head, 0);
-        while id != NONE {
-            let packet = self.store.get(id);
-            held += units(packet.flits, &self.ports[upstream]);
-            id = packet.next;
-        }
-        held
+        let behind = self.packets_of(self.inputs[input].behind);
+        let flits = behind.map(|id| self.store.get(id).flits);
+        flits.map(|flits| units(flits, &self.ports[upstream])).sum()
     }
 }
 
@@ -83,11 +79,8 @@ impl Waits {
                 let flits = part.store.get(lane.queue.head).flits;
                 self.wanted[at] = units(flits, &part.ports[at / self.width]);
             }
-            let mut id = lane.queue.head;
-            while id != NONE {
-                self.add_holder(part, at, id);
-                id = part.store.get(id).next;
-            }
+            part.waiting_in(at)
+                .for_each(|id| self.add_holder(part, at, id));
         }
     }
 

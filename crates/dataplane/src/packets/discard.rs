@@ -1,7 +1,7 @@
 //! Packets that are dropped: lifetimes, stalled lanes, lost links.
 //!
-//! A head-of-line lifetime applies to the first packet of each input for an egress lane: it ends
-//! if the lane stands still, or if the other inputs' packets go first for too long.
+//! A head-of-queue lifetime ends in a lane that stands still; with [`HeadOfQueue::Input`] also if
+//! other inputs' packets go first for too long.
 
 use weft_fabric::Vl;
 
@@ -10,7 +10,7 @@ use super::event::{code, kind};
 use super::simulation::{Notice, Simulation};
 use super::store::{Loss, Packet};
 use super::transmit::units;
-use super::{Picos, lane::Queue};
+use super::{HeadOfQueue, Picos, Queueing, lane::Queue};
 use crate::constants::STALL_LIFETIMES;
 use crate::network::{NONE, PortIndex};
 
@@ -104,20 +104,27 @@ impl Simulation {
     /// its limit (XmitDiscards: "packet length exceeded"), whether it arrived before or after the change.
     pub(super) fn discard_too_long(&mut self, at: usize) {
         let (index, lane) = (at / self.width, at % self.width);
-        let mut queue = std::mem::take(&mut self.lanes[at].queue);
-        let first = queue.head;
+        let first = self.lanes[at].queue.head;
+        let by_turns = self.options.queueing == Queueing::RoundRobin;
+        let mut kept = Queue::default();
         self.ports[index].waiting &= !(1 << lane);
-        while let Some(id) = queue.pop(&self.store) {
+        while let Some(id) = self.lanes[at].queue.pop(&self.store) {
+            if by_turns {
+                self.next_of_input(id, at);
+            }
             let flits = self.store.get(id).flits;
             if flits <= self.lanes[at].largest {
-                self.lanes[at].queue.push(&mut self.store, id);
+                kept.push(&mut self.store, id);
                 continue;
             }
             self.lanes[at].waiting -= units(flits, &self.ports[index]);
-            if let Some(place) = self.input_of(id, at) {
-                self.left[place] = self.now;
-            }
+            self.note_left(id, at);
             self.discard(id, at, false);
+        }
+        while let Some(id) = kept.pop(&self.store) {
+            if !by_turns || self.take_turn(id, at) {
+                self.lanes[at].queue.push(&mut self.store, id);
+            }
         }
         let state = &mut self.lanes[at];
         if state.queue.head != first {
@@ -136,29 +143,15 @@ impl Simulation {
                 > self.switches[switch as usize].lifetime
     }
 
-    /// The place in `left` of the input that a packet came by, where that is kept.
-    #[inline]
-    pub(super) fn input_of(&self, id: u32, at: usize) -> Option<usize> {
-        if self.left.is_empty() {
-            return None;
-        }
-        let port = &self.ports[at / self.width];
-        let ingress = self.store.get(id).ingress;
-        let from_switch = port.switch != NONE && ingress != NONE;
-        from_switch.then(|| at * self.inputs_max + (ingress - port.base) as usize)
-    }
-
     /// Whether a lane's first packet has been first of its input for longer than it may.
     #[inline]
     pub(super) fn has_waited_too_long(&self, at: usize) -> bool {
         let head = self.lanes[at].queue.head;
-        if head == NONE {
+        if self.options.head_of_queue != HeadOfQueue::Input || head == NONE {
             return false;
         }
-        self.input_of(head, at).is_some_and(|place| {
-            let since = self.left[place].max(self.store.get(head).entered);
-            self.now.saturating_sub(since) > self.hoq[at]
-        })
+        let since = self.first_since(head, at);
+        since.is_some_and(|since| self.now.saturating_sub(since) > self.hoq[at])
     }
 
     /// Drops the packet that was first for too long, and the whole lane after too many in a row.

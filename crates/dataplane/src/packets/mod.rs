@@ -14,7 +14,9 @@
 //! | [`calendar`] | events in order of time |
 //! | `event` | an event's kind and place, as a word |
 //! | `store` | packets in flight |
+//! | `options` | properties of the hardware that no register has |
 //! | `lane` | ports and lanes: queues, credits, counts |
+//! | `feeds` | inputs of an egress lane: their turns, their heads |
 //! | `configure` | registers to hot state |
 //! | `arbiter` | choice of the next lane to send |
 //! | `preempt` | small packets in the middle of large ones |
@@ -31,7 +33,7 @@
 //! | `share` | the devices of one of them |
 //!
 //! Assumptions where nothing is public: packets wait for their egress port in virtual output queues,
-//! oldest first (see [`Queueing`] for the alternative); credits return when a packet's tail has
+//! oldest first (see [`Queueing`] for the alternatives); credits return when a packet's tail has
 //! left the buffer.
 
 mod adaptive;
@@ -43,8 +45,10 @@ mod congestion_time;
 pub mod deadlock;
 mod discard;
 mod event;
+mod feeds;
 mod lane;
 mod multicast;
+mod options;
 mod preempt;
 mod random;
 mod receive;
@@ -58,10 +62,11 @@ mod transmit;
 pub(crate) use adaptive::{Algorithm, Mask, groups, masks};
 pub use calendar::Order;
 pub(crate) use configure::{carries_data, flit_time};
+pub use options::{HeadOfQueue, Options, Queueing};
 pub use random::Random;
 pub use settle::LinkBalance;
 pub use shards::{Shard, Shards};
-pub use simulation::{Notice, Options, Queueing, Simulation, Totals, Traffic};
+pub use simulation::{Notice, Simulation, Totals, Traffic};
 pub use store::{Delivery, Loss, Parcel};
 
 /// A moment or a span in picoseconds.

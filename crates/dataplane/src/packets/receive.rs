@@ -1,10 +1,10 @@
 //! A packet comes in, is routed and queued.
 
-use super::Picos;
 use super::configure::UNREACHABLE;
 use super::multicast::is_group;
-use super::simulation::{Notice, Queueing, Simulation};
+use super::simulation::{Notice, Simulation};
 use super::store::Delivery;
+use super::{Picos, Queueing};
 use crate::forward::HOPS_MAX;
 use crate::network::{NONE, PortIndex};
 

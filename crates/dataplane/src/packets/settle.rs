@@ -6,7 +6,7 @@ use super::Picos;
 use super::lane::{Errors, Rare, Received};
 use super::simulation::Simulation;
 use crate::counters::{Counter, VlCounter};
-use crate::network::{NONE, Network, PortIndex};
+use crate::network::{Network, PortIndex};
 
 /// Counts that are in the registers already.
 #[derive(Debug, Clone, Default)]
@@ -213,27 +213,18 @@ impl Simulation {
         let peer = self.ports[index].peer as usize;
         let input = peer.saturating_mul(self.width) + vl;
         let received = self.received.get(input);
-        let behind = self
-            .inputs
-            .get(input)
-            .map_or(NONE, |input| input.behind.head);
+        let behind = self.inputs.get(input).map(|input| input.behind);
         LinkBalance {
             port: PortIndex(index as u32),
             vl: Vl(vl as u8),
             sent: lane.packets,
             received: received.map_or(0, |received| received.packets),
             lost: self.rare[at].lost,
-            waiting: self.count(lane.queue.head),
-            behind: self.count(behind),
+            waiting: self.waiting_in(at).count() as u64,
+            behind: self.packets_of(behind.unwrap_or_default()).count() as u64,
             used: lane.used,
             limit: u32::from(lane.dedicated) + u32::from(lane.shared),
         }
-    }
-
-    /// Packets of a queue from one on.
-    fn count(&self, head: u32) -> u64 {
-        let next = |id: &u32| Some(self.store.get(*id).next).filter(|next| *next != NONE);
-        std::iter::successors(Some(head).filter(|head| *head != NONE), next).count() as u64
     }
 
     /// Time in which a port has sent, at the rates that its link had then.

@@ -3,58 +3,14 @@
 use weft_fabric::Vl;
 
 use super::arbiter::Arbiter;
-use super::calendar::{Calendar, Event, Order};
+use super::calendar::{Calendar, Event};
 use super::event::{self, kind};
+use super::feeds::Feeds;
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::share::Share;
 use super::store::Store;
-use super::{Delivery, Loss, Parcel, Picos, adaptive, congestion, multicast, preempt};
-use crate::constants;
+use super::{Delivery, Loss, Options, Parcel, Picos, adaptive, congestion, multicast, preempt};
 use crate::network::{Network, PortIndex};
-
-/// Queueing discipline of a switch's input buffers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Queueing {
-    /// In virtual output queues: one that waits for its egress port holds up no other. At an egress
-    /// port the oldest goes first.
-    #[default]
-    VirtualOutput,
-    /// In one queue for each input port and lane: the head holds up all behind it.
-    Fifo,
-}
-
-/// Options of a simulation besides the registers.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Seed of all that is random in switches.
-    pub seed: u64,
-    /// Queueing discipline of switches.
-    pub queueing: Queueing,
-    /// Order of two events of one moment.
-    pub order: Order,
-    /// Switch, head to head, between blocks of ports.
-    pub switch_latency: Picos,
-    /// Latency inside a block of ports.
-    pub block_latency: Picos,
-    /// Along every cable.
-    pub cable: Picos,
-    /// From the tail's arrival at an HFI to its delivery; its buffer is free then.
-    pub receive: Picos,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            seed: 0,
-            queueing: Queueing::default(),
-            order: Order::default(),
-            switch_latency: constants::SWITCH_LATENCY,
-            block_latency: constants::BLOCK_LATENCY,
-            cable: constants::CABLE,
-            receive: 0,
-        }
-    }
-}
 
 /// Notices for a [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +75,7 @@ pub struct Simulation {
     pub(super) lanes: Vec<Lane>,
     pub(super) rare: Vec<Rare>,
     pub(super) received: Vec<Received>,
-    /// With [`Queueing::Fifo`]: what waits behind the head, by input port and lane.
+    /// With [`Queueing::Fifo`](super::Queueing::Fifo): what waits behind the head, by input port and lane.
     pub(super) inputs: Vec<Input>,
     pub(super) width: usize,
     pub(super) arbiters: Vec<Arbiter>,
@@ -131,11 +87,7 @@ pub struct Simulation {
     /// Lifetimes at the head of a lane's queue, by port and lane; [`Picos::MAX`] is for ever.
     pub(super) hoq: Vec<Picos>,
     pub(super) stall_count: Vec<u8>,
-    /// When each input's last packet left each lane, by lane and input; empty where no lifetime is
-    /// so short that this counts.
-    pub(super) left: Vec<Picos>,
-    /// Inputs that `left` has for each lane.
-    pub(super) inputs_max: usize,
+    pub(super) feeds: Feeds,
     /// LIDs of end ports, base and LMC; 0 where there is none.
     pub(super) lids: Vec<(u32, u8)>,
     /// Service level to service channel of end ports, among `lane_maps`.
@@ -203,8 +155,7 @@ impl Simulation {
             preemption: preempt::State::default(),
             hoq: Vec::new(),
             stall_count: Vec::new(),
-            left: Vec::new(),
-            inputs_max: 0,
+            feeds: Feeds::default(),
             lids: Vec::new(),
             sl_maps: Vec::new(),
             errors: Vec::new(),
@@ -349,9 +300,9 @@ impl Simulation {
             + 1;
         let ports = self.ports.len() * (size_of::<Port>() + size_of::<Arbiter>());
         let routes = self.switches.iter().map(|switch| 2 * switch.routes.len());
-        let left = self.left.len() * size_of::<Picos>();
+        let feeds = self.feeds.memory();
         let preemption = self.preemption.memory();
-        let fabric = ports + self.lanes.len() * lane + left + routes.sum::<usize>() + preemption;
+        let fabric = ports + self.lanes.len() * lane + feeds + routes.sum::<usize>() + preemption;
         (fabric, self.store.memory())
     }
 }

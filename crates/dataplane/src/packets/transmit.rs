@@ -1,12 +1,12 @@
 //! A packet leaves a port.
 
-use super::Picos;
 use super::calendar::Event;
 use super::event::{PACKETS_MAX, code, credit, kind};
 use super::lane::Port;
 use super::multicast::is_group;
-use super::simulation::{Notice, Queueing, Simulation};
+use super::simulation::{Notice, Simulation};
 use super::store::{Packet, Parcel};
+use super::{Picos, Queueing};
 use crate::constants;
 use crate::network::{NONE, PortIndex};
 
@@ -70,9 +70,12 @@ impl Simulation {
             state.since = self.now;
             self.ports[egress as usize].waiting |= 1 << lane;
             state.queue.push(&mut self.store, id);
+            if self.options.queueing == Queueing::RoundRobin {
+                self.take_turn(id, at);
+            }
             self.watch(at);
-        } else {
-            state.queue.push(&mut self.store, id);
+        } else if self.options.queueing != Queueing::RoundRobin || self.take_turn(id, at) {
+            self.lanes[at].queue.push(&mut self.store, id);
         }
         self.update_congestion_time(at);
         self.try_send(egress);
@@ -180,17 +183,18 @@ impl Simulation {
 
     /// Takes the first packet out of a lane's queue.
     pub(super) fn take_head(&mut self, at: usize) -> Option<u32> {
+        let id = self.lanes[at].queue.pop(&self.store)?;
+        if self.options.queueing == Queueing::RoundRobin {
+            self.next_of_input(id, at);
+        }
         let state = &mut self.lanes[at];
-        let id = state.queue.pop(&self.store)?;
         let port = &mut self.ports[at / self.width];
         state.waiting -= units(self.store.get(id).flits, port);
         if state.queue.is_empty() {
             port.waiting &= !(1 << (at % self.width));
         }
         self.update_congestion_time(at);
-        if let Some(place) = self.input_of(id, at) {
-            self.left[place] = self.now;
-        }
+        self.note_left(id, at);
         Some(id)
     }
 
@@ -288,7 +292,7 @@ impl Simulation {
         let (upstream, away, of_switch) = (ingress.peer, ingress.away, ingress.switch != NONE);
         let units = units(packet.flits, &self.ports[upstream as usize]);
         let event = Event {
-            at: end + self.options.cable,
+            at: end + self.options.cable + self.options.credit_return,
             code: credit(upstream, packet.lane, packet.epoch, units),
         };
         if away {

@@ -1,6 +1,7 @@
 //! Fabrics and programs for properties.
 
 use proptest::prelude::*;
+use weft_dataplane::packets::{HeadOfQueue, Queueing};
 
 use super::{Preempt, Program};
 
@@ -45,4 +46,12 @@ fn preempts() -> impl Strategy<Value = Preempt> {
         large,
         limit,
     })
+}
+
+/// Orders of packets at an egress lane, and packets whose lifetime ends.
+pub fn queueings() -> impl Strategy<Value = (Queueing, HeadOfQueue)> {
+    let order =
+        proptest::sample::select(vec![Queueing::Oldest, Queueing::RoundRobin, Queueing::Fifo]);
+    let head = proptest::sample::select(vec![HeadOfQueue::EgressLane, HeadOfQueue::Input]);
+    (order, head)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::cases::{FABRICS, programs};
+use crate::common::cases::{FABRICS, programs, queueings};
 use crate::common::vary::{Variety, varied, varieties};
 use crate::common::{Program, hosts, parcel, set_buffers};
 use proptest::prelude::*;
@@ -11,8 +11,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use weft_dataplane::constants::ADAPTIVE_PERIOD;
 use weft_dataplane::packets::{
-    LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shard, Shards, Simulation,
-    Totals, Traffic,
+    HeadOfQueue, LinkBalance, MICRO, MILLI, Notice, Options, Picos, Queueing, Random, Shard,
+    Shards, Simulation, Totals, Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex};
 use weft_fabric::Lid;
@@ -24,7 +24,7 @@ struct Case {
     seed: u64,
     program: Program,
     variety: Variety,
-    fifo: bool,
+    queueing: (Queueing, HeadOfQueue),
     packets: u32,
     /// A cable to cut in the middle.
     cut: Option<usize>,
@@ -41,10 +41,8 @@ impl Case {
     fn options(&self) -> Options {
         Options {
             seed: self.seed,
-            queueing: match self.fifo {
-                true => Queueing::Fifo,
-                false => Queueing::VirtualOutput,
-            },
+            queueing: self.queueing.0,
+            head_of_queue: self.queueing.1,
             ..Options::default()
         }
     }
@@ -66,13 +64,13 @@ fn cases() -> impl Strategy<Value = Case> {
     let squeeze = proptest::option::weighted(0.3, 0_u16..100);
     let changes = (cut, squeeze);
     let numbers = (0..FABRICS.len(), any::<u64>(), 1_u32..600, 1_usize..=2);
-    (programs(), varieties(), any::<bool>(), numbers, changes).prop_map(
-        |(program, variety, fifo, (fabric, seed, packets, shards), (cut, squeeze))| Case {
+    (programs(), varieties(), queueings(), numbers, changes).prop_map(
+        |(program, variety, queueing, (fabric, seed, packets, shards), (cut, squeeze))| Case {
             fabric,
             seed,
             program,
             variety,
-            fifo,
+            queueing,
             packets,
             cut,
             squeeze,

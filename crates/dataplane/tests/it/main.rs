@@ -18,4 +18,5 @@ mod multicast;
 mod network;
 mod packets;
 mod preemption;
+mod queueing;
 mod shards;

@@ -1,9 +1,9 @@
 //! Packets in small fabrics, where every moment and counter is known beforehand.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{Log, Program, Saturated, hosts, network, parcel, programmed, topology};
+use crate::common::{Log, Program, hosts, network, parcel, programmed, topology};
 use weft_dataplane::packets::{
-    MICRO, MILLI, NANO, Notice, Options, Picos, Queueing, Random, Shards, Simulation, Traffic,
+    MICRO, MILLI, NANO, Notice, Options, Picos, Random, Shards, Simulation, Traffic,
 };
 use weft_dataplane::{Counter, Network, PortIndex, PortTable, VlCounter};
 use weft_fabric::enums::{Mtu, PhysState, PortState};
@@ -355,33 +355,6 @@ fn a_host_sends_on_after_a_packet_that_its_link_does_not_take() {
     );
 }
 
-/// The oldest goes first: one packet behind many of two other inputs waits for all of them, though
-/// it is the first of its own input and the lane never stands still.
-#[test]
-fn the_first_packet_of_an_input_waits_for_the_others_no_longer_than_its_lifetime() {
-    for (hoq_life, lost) in [(2, 0), (1, 1)] {
-        let program = Program {
-            hoq_life,
-            ..Program::default()
-        };
-        let mut network = network("one-switch:4,radix=8", program);
-        let hosts = hosts(&network);
-        let mut simulation = simulation(&network);
-        for number in 0..30 {
-            simulation.send(parcel(&hosts, 0, 3, number, 0, 8_192));
-            simulation.send(parcel(&hosts, 1, 3, number, 0, 8_192));
-        }
-        // Two buffers of ten packets are full by now: 20 times 0.66 µs.
-        simulation.run(&mut Log::default(), 19_500 * NANO);
-        simulation.send(parcel(&hosts, 2, 3, 99, 0, 64));
-        assert!(simulation.drain(&mut Log::default(), MILLI));
-        simulation.settle(&mut network);
-        let egress = network.peer(hosts[3].0).unwrap();
-        let counted = network.counter(egress, Counter::SwPortCongestion);
-        assert_eq!((simulation.totals().lost, counted), (lost, lost));
-    }
-}
-
 #[test]
 fn a_packet_that_is_too_long_in_a_switch_is_discarded_and_its_lane_does_not_stall() {
     let program = Program {
@@ -538,37 +511,6 @@ fn write_lifetimes(network: &mut Network) {
         (info.port_state, info.phys_state) = (PortState::NOP, PhysState::NOP);
         network.set_port_info(at, &info).unwrap();
     }
-}
-
-/// Share of the links' capacity that 48 hosts get which always send to random others.
-fn throughput(queueing: Queueing) -> f64 {
-    let program = Program {
-        dedicated: 200,
-        shared: 0,
-        ..Program::default()
-    };
-    let network = network("one-switch:48,radix=48", program);
-    let options = Options {
-        queueing,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(&network, options);
-    let mut traffic = Saturated::new(&network, 1, 1, 1_024);
-    traffic.start(&mut simulation);
-    simulation.run(&mut traffic, 200 * MICRO);
-    let before = traffic.delivered;
-    simulation.run(&mut traffic, 1_000 * MICRO);
-    let time = Simulation::wire_time(1_024) as f64;
-    (traffic.delivered - before) as f64 * time / (48.0 * 800.0 * MICRO as f64)
-}
-
-/// Karol, Hluchyj and Morgan 1987: 2 - √2 = 0.586 for many ports, a little more for few.
-#[test]
-fn fifo_inputs_saturate_at_58_6_percent_and_virtual_output_queues_above_90() {
-    let fifo = throughput(Queueing::Fifo);
-    assert!((0.57..0.61).contains(&fifo), "{fifo}");
-    let voq = throughput(Queueing::VirtualOutput);
-    assert!(voq > 0.90, "{voq}");
 }
 
 /// Many hosts that send to the last one, each at random moments.

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::common::cases::{FABRICS, programs};
+use crate::common::cases::{FABRICS, programs, queueings};
 use crate::common::vary::{Variety, varied, varieties};
 use crate::common::{Program, hosts, network, parcel, registers};
 use proptest::prelude::*;
 use weft_dataplane::packets::{
-    LinkBalance, MICRO, MILLI, Notice, Options, Order, Picos, Queueing, Random, Shards, Simulation,
-    Totals, Traffic,
+    HeadOfQueue, LinkBalance, MICRO, MILLI, Notice, Options, Order, Picos, Queueing, Random,
+    Shards, Simulation, Totals, Traffic,
 };
 use weft_dataplane::traffic::{Hosts, Pattern, Streams, StreamsOptions};
 use weft_dataplane::{Counter, Network, PortIndex, VlCounter};
@@ -24,7 +24,7 @@ struct Case {
     seed: u64,
     program: Program,
     variety: Variety,
-    fifo: bool,
+    queueing: (Queueing, HeadOfQueue),
     adaptive: bool,
     control: bool,
     group: bool,
@@ -37,7 +37,7 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let flags = (
-        any::<bool>(),
+        queueings(),
         any::<bool>(),
         any::<bool>(),
         any::<bool>(),
@@ -52,7 +52,7 @@ fn cases() -> impl Strategy<Value = Case> {
             seed,
             program,
             variety,
-            fifo: flags.0,
+            queueing: flags.0,
             adaptive: flags.1,
             control: flags.2,
             group: flags.3,
@@ -187,11 +187,8 @@ fn run(case: &Case, shards: usize, threads: usize) -> Seen {
     let mut network = stage(case);
     let options = Options {
         seed: case.seed,
-        queueing: if case.fifo {
-            Queueing::Fifo
-        } else {
-            Queueing::VirtualOutput
-        },
+        queueing: case.queueing.0,
+        head_of_queue: case.queueing.1,
         order: Order::Place,
         ..Options::default()
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_dataplane::constants::BENCHMARK_SPREAD;
-use weft_dataplane::packets::{MILLI, Options, Picos, Random, Simulation, Totals};
+use weft_dataplane::packets::{MILLI, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::mpi::{
     Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack,
 };
@@ -56,10 +56,7 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub(super) fn new(case: &'a Case, staged: Staged, seed: u64) -> Result<Self, ExperimentError> {
-        let options = Options {
-            seed,
-            ..Options::default()
-        };
+        let options = case.hardware.options(seed);
         let begin = begin(case, seed);
         Ok(Self {
             case,

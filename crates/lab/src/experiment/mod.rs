@@ -15,6 +15,7 @@
 //! | `measure` | measurements of one run of messages |
 //! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
 //! | `stream` | measurements of packets by a pattern |
+//! | [`hardware`] | properties of the hardware that a scenario may set |
 //! | `deadlock` | descriptions of packets that wait for each other |
 //! | `bisection` | throughput of flows in random matchings and shifts |
 //! | `bound` | bounds set by a link |
@@ -30,6 +31,7 @@ pub mod chart;
 mod deadlock;
 pub mod fabric;
 mod faults;
+pub mod hardware;
 pub mod links;
 mod managed;
 mod measure;

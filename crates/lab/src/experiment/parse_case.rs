@@ -11,6 +11,7 @@ use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
+use super::hardware::Hardware;
 use super::parse::{ScenarioError, at};
 use super::parse_beside::{JOBS_MAX, background, job, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
@@ -28,7 +29,8 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
 /// Default time limit of a case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
-const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
+const SETTINGS: &str = "experiment, plot, config, fabric, buffer, queueing, head-of-queue, \
+    credit-return, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
 
@@ -42,6 +44,7 @@ pub(super) struct Partial {
     own: BTreeMap<String, usize>,
     pub(super) fabric: Option<Fabric>,
     buffer: Option<u32>,
+    hardware: Hardware,
     uplinks: Option<u32>,
     manager: Manager,
     hosts: Option<u32>,
@@ -154,6 +157,7 @@ impl Partial {
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "buffer" => self.buffer = Some(buffer(rest)?),
+            _ if Hardware::WORDS.contains(&word) => self.hardware.apply(word, rest)?,
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
@@ -275,6 +279,7 @@ impl Partial {
             traffic,
             name: self.name,
             buffer: self.buffer,
+            hardware: self.hardware,
             uplinks: self.uplinks,
             hosts: self.hosts,
             scattered: self.scattered,

@@ -8,12 +8,13 @@ use super::scenario::Point;
 use super::values::{Checked, decimal, number, unknown};
 
 /// Parameters that can be swept.
-const SWEPT: [&str; 10] = [
+const SWEPT: [&str; 11] = [
     "bytes",
     "hoq-life",
     "switch-lifetime",
     "stall-count",
     "buffer",
+    "credit-return",
     "uplinks",
     "gone",
     "lmc",
@@ -99,6 +100,9 @@ impl Partial {
 pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
+        "credit-return" => {
+            number(text.strip_suffix("ns").unwrap_or(text), 0, BYTES_MAX).map(|value| value as f64)
+        }
         _ => number(text, 0, BYTES_MAX).map(|value| value as f64),
     }
 }

@@ -13,6 +13,7 @@ use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
+use super::hardware::Hardware;
 use super::published::Published;
 use super::values::picos;
 
@@ -60,6 +61,8 @@ pub struct Case {
     pub fabric: Fabric,
     /// Size of the receive buffer of each switch port, bytes; `None` for the hardware's assumed size.
     pub buffer: Option<u32>,
+    /// Properties of the hardware.
+    pub hardware: Hardware,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
     /// Settings of the manager.

@@ -31,7 +31,12 @@ pub(super) fn run(
         ..own
     });
     let traffic = StreamMix::new(&hosts, own.into_iter().chain(beside(case, count, seed, 0)));
-    let mut shards = begin(staged.network(), &traffic, seed, threads);
+    let mut shards = begin(
+        staged.network(),
+        &traffic,
+        case.hardware.options(seed),
+        threads,
+    );
     let mut watch = Watch::new(staged.network(), case.links);
     let mut managed = Managed::new(staged, 0);
     let span = span(&case.traffic);
@@ -60,13 +65,17 @@ pub(super) fn run(
 }
 
 /// Lets all hosts begin.
-fn begin(network: &Network, traffic: &StreamMix, seed: u64, threads: usize) -> Shards<StreamMix> {
-    let hardware = Options {
-        seed,
+fn begin(
+    network: &Network,
+    traffic: &StreamMix,
+    options: Options,
+    threads: usize,
+) -> Shards<StreamMix> {
+    let options = Options {
         order: Order::Place,
-        ..Options::default()
+        ..options
     };
-    let mut shards = Shards::new(network, &hardware, threads, |_| traffic.clone());
+    let mut shards = Shards::new(network, &options, threads, |_| traffic.clone());
     for shard in shards.shards_mut() {
         shard.traffic.start(&mut shard.simulation);
     }

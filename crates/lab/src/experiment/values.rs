@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weft_dataplane::packets::Picos;
+use weft_dataplane::packets::{NANO, Picos};
 
 use super::scenario::METRICS;
 
@@ -71,6 +71,17 @@ pub(super) fn span(text: &str) -> Checked<Duration> {
         unit.ok_or_else(|| format!("{text:?} is no span of time such as 5ms, units: us, ms, s"))?;
     let seconds = decimal(digits, SPAN_MAX / factor)? * factor;
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Nanoseconds, such as 184ns, at most `most`.
+pub(super) fn nanos(text: &str, most: Picos) -> Checked<Picos> {
+    let most = most / NANO;
+    let value = text
+        .strip_suffix("ns")
+        .and_then(|digits| digits.parse().ok());
+    let value = value.filter(|value: &u64| *value <= most);
+    let value = value.ok_or_else(|| format!("{text:?} is no time from 0ns to {most}ns"))?;
+    Ok(value * NANO)
 }
 
 /// A time span above zero.

@@ -183,6 +183,14 @@ fn errors_name_the_line_and_what_is_allowed() {
         ),
         ("gone 101%", 1, "from 0 to 100"),
         ("buffer 16K", 1, "from 32768 to 524288"),
+        ("queueing lifo", 1, "allowed: oldest, round-robin, fifo"),
+        ("head-of-queue lane", 1, "allowed: egress-lane, input"),
+        (
+            "credit-return 1us",
+            1,
+            "\"1us\" is no time from 0ns to 2000ns",
+        ),
+        ("credit-return 2001ns", 1, "from 0ns to 2000ns"),
         ("buffer 50000", 1, "50000 is no multiple of 64"),
         (
             "fabric one-switch:2\ntraffic osu_bw\nsweep buffer 32K 1M",
@@ -931,7 +939,7 @@ fn runs_are_summed_up() {
     let case = |runs: u32, warm_up: &str| {
         let text = format!(
             "fabric mesh:2,hosts=5\npairs 0>5\nmay-not-end on\nlimit 2s\nbackground bulk\nruns {runs}\n\
-             warm-up {warm_up}\nhoq-life 2\ntraffic osu_bibw bytes=64K window=64 skip=0 iterations=4"
+             warm-up {warm_up}\nhoq-life 2\nhead-of-queue input\ntraffic osu_bibw bytes=64K window=64 skip=0 iterations=4"
         );
         let scenario: Scenario = text.parse().unwrap();
         scenario.cases[0].clone()

@@ -8,6 +8,7 @@ mod arbitration;
 mod beside;
 mod certified;
 mod experiment;
+mod hardware;
 mod hostile;
 mod program;
 mod replay;

@@ -1,8 +1,9 @@
 //! One fabric on several cores: it is cut into shards, and each has its devices, its packets and its
 //! calendar.
 //!
-//! An action of a device reaches another one after a cable's latency at the earliest. So all shards may
-//! advance by that time beyond the first event of any of them without communication;
+//! What a switch does reaches another one after a cable's latency and the time in which a head crosses
+//! that one, or a credit returns; what an HFI does, after a cable's latency at the earliest. So all
+//! shards may advance by that time beyond the first event of any of them without communication;
 //! then they exchange the packets and credits on the cables between them, and so on. With
 //! [`Order::Place`] each device sees the same events in the same order wherever the fabric is cut:
 //! the same packets at the same moments, the same counters, with any number of shards and threads.
@@ -40,7 +41,7 @@ pub struct Shard<T> {
 #[derive(Debug, Clone)]
 pub struct Shards<T> {
     shards: Vec<Shard<T>>,
-    cable: Picos,
+    lookahead: Picos,
 }
 
 impl<T: Traffic + Send> Shards<T> {
@@ -72,7 +73,7 @@ impl<T: Traffic + Send> Shards<T> {
             }
         };
         Self {
-            cable: options.cable.max(1),
+            lookahead: lookahead(network, &options),
             shards: (0..count).map(shard).collect(),
         }
     }
@@ -100,7 +101,7 @@ impl<T: Traffic + Send> Shards<T> {
     pub fn run(&mut self, until: Picos, threads: usize) {
         let lookahead = match self.shards.len() {
             1 => Picos::MAX,
-            _ => self.cable,
+            _ => self.lookahead,
         };
         let bounds = Bounds {
             until,
@@ -117,15 +118,14 @@ impl<T: Traffic + Send> Shards<T> {
         }
     }
 
-    /// Runs like [`Simulation::drain`], but events less than a cable's latency after the last packet
-    /// may happen too.
+    /// Runs like [`Simulation::drain`], but events shortly after the last packet may happen too.
     ///
     /// # Panics
     /// See [`Self::run`].
     pub fn drain(&mut self, until: Picos, threads: usize) -> bool {
         let bounds = Bounds {
             until,
-            lookahead: self.cable,
+            lookahead: self.lookahead,
             drains: true,
         };
         self.go(bounds, threads);
@@ -150,6 +150,16 @@ impl<T: Traffic + Send> Shards<T> {
             mine.work(&office, bounds);
         });
     }
+}
+
+/// Nothing that happens now reaches another shard before this time has passed. HFIs are with their
+/// switch, so that all cables between shards are between switches if there are any.
+fn lookahead(network: &Network, options: &Options) -> Picos {
+    let crossing = match network.switches.is_empty() {
+        true => options.receive,
+        false => options.block_latency,
+    };
+    (options.cable + crossing.min(options.credit_return)).max(1)
 }
 
 /// The shards of one thread.
