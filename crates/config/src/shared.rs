@@ -29,8 +29,8 @@ section! {
         port_guid: Guid = Guid(0), "PortGUID" => One(GuidNumber);
         /// The upper half of every GID of the subnet.
         subnet_prefix: u64 = 0, "SubnetPrefix" => One(u64s().hex());
-        /// Reaction of a standby to a different configuration: 1 logs it, 2 also ends its standby role.
-        #[no_effect("managers compare no configurations")]
+        /// Reaction of a standby to a master with other settings: 1 logs it, 2 also ends its standby role. Of a `weftd`
+        /// with `--peer`.
         config_consistency_check_level: u32 = 2, "ConfigConsistencyCheckLevel" => One(u32s().raised(1, 2));
     }
     flat {

@@ -8,7 +8,10 @@ use weft_fabric::text::count;
 
 use crate::time::{utc_json, utc_of};
 
-/// A line for each.
+/// Settings that differ, in lines for people.
+const LINES_MAX: usize = 8;
+
+/// A line for each, and what differs from it.
 pub(crate) fn text(peers: &[v1::Peer]) -> String {
     peers.iter().map(line).collect()
 }
@@ -18,7 +21,30 @@ fn line(peer: &v1::Peer) -> String {
         true => "Standby",
         false => "Peer",
     };
-    format!("{who} {}: {}\n", peer.address, words(peer))
+    format!(
+        "{who} {}: {}\n{}",
+        peer.address,
+        words(peer),
+        settings(peer)
+    )
+}
+
+/// Settings that differ, one a line.
+fn settings(peer: &v1::Peer) -> String {
+    let Some(differ) = peer.settings.as_ref().filter(|differ| differ.count > 0) else {
+        return String::new();
+    };
+    let mut text = format!("  NOT AS THERE: {}\n", count(differ.count, "setting"));
+    let lines = differ.first.iter().take(LINES_MAX);
+    let shown = lines.len();
+    for one in lines {
+        text += &format!("  {}: {} here, {} there\n", one.path, one.here, one.there);
+    }
+    let more = (differ.count as usize).saturating_sub(shown);
+    if more > 0 {
+        text += &format!("  and {more} more: --json lists 64\n");
+    }
+    text
 }
 
 fn words(peer: &v1::Peer) -> String {
@@ -47,6 +73,14 @@ pub(crate) fn json(peer: &v1::Peer) -> Value {
         "leads": peer.leads,
         "behind": peer.behind,
         "behind_seconds": behind(peer).as_secs_f64(),
+        "settings": peer.settings.as_ref().map(|differ| json!({
+            "count": differ.count,
+            "first": differ.first.iter().map(|one| json!({
+                "path": one.path,
+                "here": one.here,
+                "there": one.there,
+            })).collect::<Vec<_>>(),
+        })),
     })
 }
 

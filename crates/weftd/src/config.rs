@@ -21,6 +21,7 @@ use crate::event_hub::InForce;
 use crate::keys;
 use crate::link_rules::LinkRulesFile;
 use crate::logging::LogSettings;
+use crate::peer;
 use crate::query_thread::QuerySettings;
 
 /// Path in the vendor's package.
@@ -204,6 +205,8 @@ impl Source {
         let in_force = InForce {
             effective: keys::config(config),
             instance: instance.shared.name.clone(),
+            settings: Some(Arc::new(peer::Settings::of(&text, self.instance))),
+            refuses_other_settings: instance.shared.config_consistency_check_level > 1,
         };
         let port = port_of(&instance.shared);
         Ok(Usable {
@@ -332,6 +335,8 @@ fn built_in(rules: LinkRules) -> Result<Usable, Unusable> {
     let in_force = InForce {
         effective: String::new(),
         instance: "built-in defaults".to_owned(),
+        settings: None,
+        refuses_other_settings: false,
     };
     let mut all = ManagerSettings::default();
     let applied = all.apply_link_rules(rules);

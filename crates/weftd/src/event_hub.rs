@@ -21,6 +21,7 @@ use crate::event_log::EventLog;
 use crate::keys::KeyMask;
 use crate::logging::LogLimits;
 use crate::names::{Gone, Names};
+use crate::peer::Settings;
 use crate::trap_limiter::TrapLimiter;
 
 /// Events that a reader may be behind before it is dropped.
@@ -148,6 +149,10 @@ pub(crate) struct InForce {
     pub(crate) effective: String,
     /// The instance's name.
     pub(crate) instance: String,
+    /// What another manager of a pair is to have too; none without a file.
+    pub(crate) settings: Option<Arc<Settings>>,
+    /// Whether a standby that has other settings than its master is none (`ConfigConsistencyCheckLevel` 2).
+    pub(crate) refuses_other_settings: bool,
 }
 
 /// Everything that the manager's thread publishes. Readers never wait for it, nor it for them.
@@ -224,6 +229,11 @@ impl EventHub {
         self.status.borrow().clone()
     }
 
+    /// The same, as they are published.
+    pub(crate) fn statuses(&self) -> watch::Receiver<Arc<Status>> {
+        self.status.subscribe()
+    }
+
     /// Counts of datagrams, queries and sweeps.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
@@ -250,10 +260,20 @@ impl EventHub {
         self.config.borrow().clone()
     }
 
+    /// Changes of that.
+    pub(crate) fn configs(&self) -> watch::Receiver<Arc<InForce>> {
+        self.config.subscribe()
+    }
+
     /// The plan in force that the configuration file does not have, in words; empty where there is
     /// none.
     pub(crate) fn planned(&self) -> Arc<str> {
         self.planned.borrow().clone()
+    }
+
+    /// Changes of that.
+    pub(crate) fn plans(&self) -> watch::Receiver<Arc<str>> {
+        self.planned.subscribe()
     }
 
     /// What people have decided about routes; none before the manager has told it.

@@ -162,6 +162,16 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         &stopping,
         peer::offer_state(offer.clone(), persist.subscribe()),
     );
+    parts.until_stop(
+        "settings for standbys",
+        &stopping,
+        peer::offer_settings(offer.clone(), hub.clone()),
+    );
+    parts.until_stop(
+        "plans for standbys",
+        &stopping,
+        peer::offer_plan(offer.clone(), hub.clone()),
+    );
     feeds.inherited = pairing.registrations.subscribe();
     let counters_of_peer = pairing.counters.subscribe();
     parts.until_stop(

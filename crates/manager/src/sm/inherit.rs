@@ -24,6 +24,8 @@ pub enum Told {
     MasterSuspected(Guid, String),
     /// This standby lacks something of what its master hands on, or lacks nothing any more.
     Behind(bool),
+    /// This standby has other settings than its master and is to be inactive, or has the same again.
+    OtherSettings(bool),
     /// To a master: the standbys on these ports have a copy of all registrations; none where no copies are made.
     Copied(Option<BTreeSet<Guid>>),
 }
@@ -49,7 +51,10 @@ impl Manager {
         match told {
             Told::State(state) => self.keep_state(state),
             Told::Registrations(are) => self.inheritance.registrations = are,
-            Told::MasterSuspected(..) | Told::Behind(_) | Told::Copied(_) => {}
+            Told::MasterSuspected(..)
+            | Told::Behind(_)
+            | Told::OtherSettings(_)
+            | Told::Copied(_) => {}
         }
     }
 

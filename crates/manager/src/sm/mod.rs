@@ -259,6 +259,9 @@ impl Manager {
                 self.tell_election(now, election::Input::Suspected(master, &why));
             }
             Told::Behind(behind) => self.tell_election(now, election::Input::Behind(behind)),
+            Told::OtherSettings(unlike) => {
+                self.tell_election(now, election::Input::OtherSettings(unlike));
+            }
             Told::Copied(to) => self.tell_election(now, election::Input::Copied(to)),
             told if !self.election.is_master() => self.keep_told(told),
             _ => {}

@@ -265,3 +265,16 @@ fn the_end_of_fencing_gives_the_key_of_the_configuration_back() {
     assert!(keys.iter().all(|key| *key == 0), "{keys:x?}");
     assert_eq!(violations, 0);
 }
+
+#[test]
+fn a_restart_is_a_new_term() {
+    let mut site = Site::new([fenced(false), fenced(false)]);
+    site.cluster.kill(1).unwrap();
+    site.cluster.kill(0).unwrap();
+    let (before, _) = site.keys();
+    site.cluster.start(0).unwrap();
+    site.after(Duration::from_secs(5));
+    let (after, violations) = site.keys();
+    assert!(after.iter().all(|key| !before.contains(key)));
+    assert_eq!(violations, 0);
+}

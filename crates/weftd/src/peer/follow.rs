@@ -18,6 +18,8 @@ use weft_manager::sm::Told;
 use super::args::Peer;
 use super::parts::{Part, PartKind};
 use super::pieces::Assembler;
+use super::settings;
+use super::unlike::Unlike;
 use crate::event_hub::EventHub;
 use crate::request::Request;
 
@@ -42,6 +44,7 @@ pub(crate) struct Takers {
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) registrations: watch::Sender<Option<Arc<[u8]>>>,
     pub(crate) counters: watch::Sender<Option<Arc<[u8]>>>,
+    pub(crate) plan: watch::Sender<Option<Arc<[u8]>>>,
 }
 
 /// How far this daemon follows another one.
@@ -57,6 +60,19 @@ pub(crate) struct Following {
     pub(super) head: u64,
     pub(super) taken: u64,
     pub(super) behind_since: Option<Instant>,
+    /// Which settings differ; none while that is not known.
+    pub(super) settings: Option<v1::SettingDifferences>,
+}
+
+/// What is known of the other daemon as a master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// It has not been reached since the start: it may be the master.
+    NotYet,
+    /// It said last that it is master, on this port.
+    Master(Guid),
+    /// It is not the master of this fabric, or not any more: it hands nothing on.
+    Other,
 }
 
 /// Whether this standby is known to lack something, as its manager was told last.
@@ -64,19 +80,45 @@ pub(crate) struct Following {
 struct Lag {
     told: bool,
     start: Instant,
-    /// The other one has been followed as the master.
-    had_master: bool,
+    heard: Heard,
 }
 
 impl Lag {
+    fn new() -> Self {
+        Self {
+            told: false,
+            start: Instant::now(),
+            heard: Heard::NotYet,
+        }
+    }
+
+    /// The other one says on which port it is master, if it is.
+    fn hear(&mut self, master: Option<Guid>) {
+        self.heard = master.map_or(Heard::Other, Heard::Master);
+    }
+
+    /// This manager has this role, and this master: where that is another than the one that was followed, nothing of it
+    /// is lacking any more.
+    fn stand(&mut self, role: SmState, master: Option<Guid>) {
+        let Heard::Master(followed) = self.heard else {
+            return;
+        };
+        let settled = matches!(role, SmState::MASTER | SmState::STANDBY);
+        if settled && master != Some(followed) {
+            self.heard = Heard::Other;
+        }
+    }
+
     /// Whether something is lacking now.
     fn is(&self, shown: &Following) -> bool {
-        match (shown.connected, shown.leads) {
-            (true, true) => shown
+        match (shown.connected, shown.leads, self.heard) {
+            (true, true, _) => shown
                 .behind_since
                 .is_some_and(|since| since.elapsed() >= EVEN_WITHIN || shown.taken == 0),
-            (true, false) => false,
-            (false, _) => self.had_master || self.start.elapsed() < REACHED_WITHIN,
+            (true, false, _) => false,
+            (false, _, Heard::NotYet) => self.start.elapsed() < REACHED_WITHIN,
+            (false, _, Heard::Master(_)) => true,
+            (false, _, Heard::Other) => false,
         }
     }
 }
@@ -91,11 +133,8 @@ pub(crate) async fn follow(
     shown.send_modify(|shown| shown.address.clone_from(&peer.address));
     let mut pause = PAUSE;
     let mut told = false;
-    let mut lag = Lag {
-        told: false,
-        start: Instant::now(),
-        had_master: false,
-    };
+    let mut lag = Lag::new();
+    let mut unlike = Unlike::default();
     loop {
         let mut follower = Follower {
             hub: &hub,
@@ -104,6 +143,8 @@ pub(crate) async fn follow(
             arrived: Vec::new(),
             master: None,
             lag: &mut lag,
+            unlike: &mut unlike,
+            address: &peer.address,
         };
         follower.tell_lag().await;
         let (why, was_connected) = follower.once(&peer).await;
@@ -163,6 +204,8 @@ struct Follower<'a> {
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
     lag: &'a mut Lag,
+    unlike: &'a mut Unlike,
+    address: &'a str,
 }
 
 impl Follower<'_> {
@@ -174,7 +217,8 @@ impl Follower<'_> {
         };
         let (words, to_say) = mpsc::channel(WORDS);
         // There is room for the first one, with which the call begins.
-        let _ = words.try_send(v1::WatchStateRequest { taken: 0 });
+        let settings = self.shown.borrow().settings.clone();
+        let _ = words.try_send(v1::WatchStateRequest { taken: 0, settings });
         let mut service = client.peers();
         let call = service.watch_state(ReceiverStream::new(to_say));
         let mut stream = match timeout(ANSWER, call).await {
@@ -212,6 +256,7 @@ impl Follower<'_> {
                 &mut self.master,
                 sign.master.then_some(Guid(sign.port_guid)),
             );
+            self.lag.hear(self.master);
             if let (Some(led), None) = (led, self.master) {
                 let why = "it says that it is not master any more".to_owned();
                 let suspected = Told::MasterSuspected(led, why);
@@ -221,16 +266,26 @@ impl Follower<'_> {
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
                 Some(Ok(Some(part))) => {
+                    if let (PartKind::Settings, Part { bytes, .. }) = &part
+                        && let Err(why) = self.unlike.hear(bytes.as_deref())
+                    {
+                        return format!("it sends what cannot be used: {why}");
+                    }
                     self.arrived.retain(|(kind, _)| *kind != part.0);
                     self.arrived.push(part);
                 }
                 Some(Ok(None)) | None => {}
             }
+            let is_news = self.check_settings().await;
             let taken = self.take().await;
             self.show(&sign, taken);
             self.tell_lag().await;
-            if let Some(taken) = taken {
-                let word = v1::WatchStateRequest { taken };
+            if taken.is_some() || is_news {
+                let shown = self.shown.borrow().clone();
+                let word = v1::WatchStateRequest {
+                    taken: shown.taken,
+                    settings: shown.settings,
+                };
                 if words.send(word).await.is_err() {
                     return "its connection has ended".to_owned();
                 }
@@ -238,9 +293,35 @@ impl Follower<'_> {
         }
     }
 
-    /// Takes what has arrived, if it is of the master that this manager stands by for; the number of the last change.
+    /// Compares the settings where they may have changed, and tells the manager whether it may stand by; returns whether
+    /// there is something new to show.
+    async fn check_settings(&mut self) -> bool {
+        if self.master.is_none() {
+            return false;
+        }
+        let is_news = self.unlike.compare(self.address, &self.hub.config());
+        if is_news {
+            let settings = self.unlike.known().map(settings::message);
+            self.shown.send_modify(|shown| shown.settings = settings);
+        }
+        let status = self.hub.status();
+        let follows = status.master == self.master;
+        if let Some(unlike) = self.unlike.verdict(status.role, follows) {
+            // The manager's thread ends with the daemon.
+            let told = Told::OtherSettings(unlike);
+            let _ = self.takers.engine.send(Request::Tell(told)).await;
+        }
+        is_news
+    }
+
+    /// Takes what has arrived, if it is of the master that this manager stands by for; the number of the last change. One
+    /// that is inactive keeps it for later, and lets nobody wait.
     async fn take(&mut self) -> Option<u64> {
         let status = self.hub.status();
+        if status.role == SmState::NOT_ACTIVE {
+            let last = self.arrived.iter().map(|(_, part)| part.sequence).max();
+            return last.filter(|last| *last > self.shown.borrow().taken);
+        }
         let is_master = status.role == SmState::STANDBY && status.master == self.master;
         if !is_master || self.master.is_none() || self.arrived.is_empty() {
             return None;
@@ -264,6 +345,11 @@ impl Follower<'_> {
                 PartKind::Counters => {
                     self.takers.counters.send_replace(part.bytes);
                 }
+                PartKind::Plan => {
+                    self.takers.plan.send_replace(part.bytes);
+                }
+                // Compared when they came.
+                PartKind::Settings => {}
             }
         }
         Some(last)
@@ -271,7 +357,8 @@ impl Follower<'_> {
 
     /// Tells the manager when this standby falls behind, and when it is even again.
     async fn tell_lag(&mut self) {
-        self.lag.had_master |= self.master.is_some();
+        let status = self.hub.status();
+        self.lag.stand(status.role, status.master);
         let behind = self.lag.is(&self.shown.borrow());
         if std::mem::replace(&mut self.lag.told, behind) != behind {
             // The manager's thread ends with the daemon.
@@ -293,5 +380,45 @@ impl Follower<'_> {
             let behind = sign.master && shown.taken < shown.head;
             shown.behind_since = behind.then(|| shown.behind_since.unwrap_or_else(Instant::now));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Guid = Guid(0xA);
+    const C: Guid = Guid(0xC);
+
+    fn apart() -> Following {
+        Following::default()
+    }
+
+    #[test]
+    fn a_standby_lacks_what_a_master_that_is_not_heard_may_hand_on() {
+        let mut lag = Lag::new();
+        assert!(lag.is(&apart()), "it has not reached the other one yet");
+        lag.hear(Some(A));
+        lag.stand(SmState::STANDBY, Some(A));
+        assert!(lag.is(&apart()), "the channel is cut");
+        lag.stand(SmState::DISCOVERING, None);
+        assert!(lag.is(&apart()), "another standby may know more");
+    }
+
+    #[test]
+    fn a_standby_of_a_third_manager_lacks_nothing_of_the_one_that_is_gone() {
+        for (role, master) in [(SmState::STANDBY, C), (SmState::MASTER, C)] {
+            let mut lag = Lag::new();
+            lag.hear(Some(A));
+            lag.stand(SmState::DISCOVERING, None);
+            lag.stand(role, Some(master));
+            assert!(!lag.is(&apart()), "{role:?}");
+        }
+        let mut lag = Lag::new();
+        lag.hear(None);
+        assert!(
+            !lag.is(&apart()),
+            "the other one is a standby that has gone"
+        );
     }
 }

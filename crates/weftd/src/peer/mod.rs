@@ -13,6 +13,9 @@
 //! | `serve` | the stream to a follower |
 //! | `follow` | the stream from another daemon |
 //! | `pairing` | both at the start of the daemon |
+//! | `plan` | a plan that ends with its master |
+//! | `settings` | what both are to have in opafm.xml, and what differs |
+//! | `unlike` | a standby whose settings are not its master's |
 //! | `shown` | how far each is, for people and metrics |
 
 mod args;
@@ -21,13 +24,18 @@ mod offer;
 mod pairing;
 mod parts;
 mod pieces;
+mod plan;
 mod serve;
+mod settings;
 mod shown;
+mod unlike;
 
 pub(crate) use args::{Peer, PeerArgs};
 pub(crate) use follow::{Following, Takers, follow};
 pub(crate) use offer::Offer;
-pub(crate) use pairing::{Pairing, offer_state, tell_copied};
+pub(crate) use pairing::{Pairing, offer_settings, offer_state, tell_copied};
 pub(crate) use parts::PartKind;
+pub(crate) use plan::offer_plan;
 pub(crate) use serve::{PeerStream, stream};
+pub(crate) use settings::Settings;
 pub(crate) use shown::Peering;

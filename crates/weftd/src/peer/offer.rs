@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::timeout;
+use weft_api::v1;
 
 use super::PartKind;
 use super::parts::Parts;
+use super::settings::turned;
 
 /// Followers at the same time.
 const FOLLOWERS_MAX: usize = 8;
@@ -33,6 +35,8 @@ pub(super) struct Follower {
     pub(super) taken: u64,
     /// Since when it lacks a change.
     pub(super) behind_since: Option<Instant>,
+    /// Which settings differ, as it says.
+    pub(super) settings: Option<v1::SettingDifferences>,
     /// Its last word.
     pub(super) heard: Instant,
     /// Told to end.
@@ -113,6 +117,7 @@ impl Offer {
             address,
             taken: 0,
             behind_since: (self.sequence() > 0).then_some(now),
+            settings: None,
             heard: now,
             end,
         };
@@ -131,6 +136,13 @@ impl Offer {
             }
         }
         self.news.send_replace(());
+    }
+
+    /// A follower says which of its settings are not this daemon's.
+    pub(super) fn settings(&self, number: u64, differences: Option<&v1::SettingDifferences>) {
+        if let Some(follower) = self.followers().get_mut(&number) {
+            follower.settings = differences.map(turned);
+        }
     }
 
     pub(super) fn leave(&self, number: u64) {

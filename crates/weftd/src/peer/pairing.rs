@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use weft_fabric::Guid;
 use weft_manager::sm::Told;
 
+use super::plan::tell_ended;
 use super::{Following, Offer, PartKind, Peer, Peering, Takers, follow};
 use crate::event_hub::EventHub;
 use crate::registrations;
@@ -53,8 +54,11 @@ impl Pairing {
             engine: engine.clone(),
             registrations: self.registrations,
             counters: self.counters,
+            plan: watch::Sender::new(None),
         };
         let following = peer.map(|peer| {
+            let ended = tell_ended(takers.plan.clone(), peer.address.clone(), Arc::clone(hub));
+            parts.until_stop("plans of the peer", stopping, ended);
             let (shown, following) = watch::channel(Following::default());
             let hub = Arc::clone(hub);
             let task = follow(peer, hub, takers, shown);
@@ -78,6 +82,17 @@ pub(crate) async fn tell_copied(
         if engine.send(Request::Tell(told)).await.is_err() {
             break; // the daemon is ending
         }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Hands the settings in force on, at the start and whenever they change.
+pub(crate) async fn offer_settings(offer: Arc<Offer>, hub: Arc<EventHub>) {
+    let mut configs = hub.configs();
+    configs.mark_changed();
+    while configs.changed().await.is_ok() {
+        let settings = configs.borrow_and_update().settings.clone();
+        offer.put(PartKind::Settings, settings.map(|own| own.to_bytes()));
     }
     std::future::pending::<()>().await;
 }

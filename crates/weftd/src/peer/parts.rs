@@ -13,17 +13,29 @@ pub(crate) enum PartKind {
     Registrations,
     /// Running totals of counters.
     Counters,
+    /// Settings that standbys are to have too.
+    Settings,
+    /// The plan in force that the configuration file lacks, in words.
+    Plan,
 }
 
 impl PartKind {
     /// All of them, in the order in which they are sent.
-    pub(crate) const ALL: [Self; 3] = [Self::State, Self::Registrations, Self::Counters];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::State,
+        Self::Registrations,
+        Self::Counters,
+        Self::Settings,
+        Self::Plan,
+    ];
 
     pub(super) fn of(part: v1::StatePart) -> Option<Self> {
         match part {
             v1::StatePart::State => Some(Self::State),
             v1::StatePart::Registrations => Some(Self::Registrations),
             v1::StatePart::Counters => Some(Self::Counters),
+            v1::StatePart::Settings => Some(Self::Settings),
+            v1::StatePart::Plan => Some(Self::Plan),
             v1::StatePart::Unspecified => None,
         }
     }
@@ -33,6 +45,8 @@ impl PartKind {
             Self::State => v1::StatePart::State,
             Self::Registrations => v1::StatePart::Registrations,
             Self::Counters => v1::StatePart::Counters,
+            Self::Settings => v1::StatePart::Settings,
+            Self::Plan => v1::StatePart::Plan,
         }
     }
 }

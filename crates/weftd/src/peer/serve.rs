@@ -70,6 +70,7 @@ async fn ended(mut ends: watch::Receiver<bool>) {
 async fn hear(offer: &Offer, number: u64, mut said: Streaming<v1::WatchStateRequest>) {
     while let Ok(Some(word)) = said.message().await {
         offer.taken(number, word.taken);
+        offer.settings(number, word.settings.as_ref());
     }
 }
 

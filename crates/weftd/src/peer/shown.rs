@@ -45,6 +45,7 @@ impl Peering {
                     false => 0,
                 },
                 behind_time: behind_since.and_then(|at| at.elapsed().try_into().ok()),
+                settings: follower.settings.clone().filter(|_| leads),
             }
         });
         followed.into_iter().chain(followers).collect()
@@ -96,6 +97,7 @@ fn followed(following: &Following) -> v1::Peer {
         behind_time: following
             .behind_since
             .and_then(|at| at.elapsed().try_into().ok()),
+        settings: following.settings.clone(),
     }
 }
 

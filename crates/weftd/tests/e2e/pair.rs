@@ -20,10 +20,10 @@ use crate::registrations::{Site, stored};
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// A master and its standby on a fabric.
-struct Pair {
-    site: Site,
-    master: Daemon,
-    standby: Daemon,
+pub(crate) struct Pair {
+    pub(crate) site: Site,
+    pub(crate) master: Daemon,
+    pub(crate) standby: Daemon,
 }
 
 impl Pair {
@@ -40,19 +40,19 @@ impl Pair {
         }
     }
 
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::through(str::to_owned)
     }
 
     /// The other daemon as one of them shows it.
-    fn shown(daemon: &Daemon) -> Option<Value> {
+    pub(crate) fn shown(daemon: &Daemon) -> Option<Value> {
         let fabric = daemon.weft_ok(&["fabric", "show", "--json"]);
         let fabric: Value = serde_json::from_str(&fabric).unwrap();
         Some(fabric["peers"][0].clone()).filter(|peer| !peer.is_null())
     }
 
     /// Waits until the standby has all of the state.
-    fn even(&self) {
+    pub(crate) fn even(&self) {
         wait_for(|| {
             let file = stored(self.standby.dir.path());
             let master = std::fs::read(stored(self.master.dir.path())).ok()?;
@@ -66,7 +66,7 @@ impl Pair {
     }
 
     /// Number of changes of the states of ports, and of Sets.
-    fn totals(&self) -> (u64, u64) {
+    pub(crate) fn totals(&self) -> (u64, u64) {
         self.site.fabric.inspect(|emulator| {
             let changes = emulator.network().state_changes();
             (changes, emulator.stats().sets_total())
@@ -75,7 +75,7 @@ impl Pair {
 }
 
 /// A directory with the stock configuration, whose master stays master when a better one comes back.
-fn elevating() -> TempDir {
+pub(crate) fn elevating() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let name = "<Name>fm0</Name>";
     let elevated = format!("{name}<ElevatedPriority>8</ElevatedPriority>");
@@ -83,14 +83,14 @@ fn elevating() -> TempDir {
     dir
 }
 
-fn role(daemon: &Daemon) -> String {
+pub(crate) fn role(daemon: &Daemon) -> String {
     let fabric = daemon.weft_ok(&["fabric", "show", "--json"]);
     let fabric: Value = serde_json::from_str(&fabric).unwrap();
     fabric["role"].as_str().unwrap().to_owned()
 }
 
 /// Waits until it is master and has swept as one; the time that took.
-fn leads(daemon: &Daemon, since: Instant) -> Duration {
+pub(crate) fn leads(daemon: &Daemon, since: Instant) -> Duration {
     daemon.logs("this manager is master");
     wait_for(|| {
         let log = daemon.log();

@@ -64,6 +64,8 @@ pub(in crate::sm) enum Input<'a> {
     Suspected(Guid, &'a str),
     /// This standby is behind its master, or is not any more.
     Behind(bool),
+    /// This standby has other settings than its master, or has them no more.
+    OtherSettings(bool),
     /// The standbys that have a copy of what this master has promised; none where no copies are made.
     Copied(Option<BTreeSet<Guid>>),
     /// Another manager has become master, for this reason.

@@ -170,6 +170,7 @@ impl Election {
             Input::NotFound(port) => self.not_found(view, port),
             Input::Suspected(master, why) => self.suspected(now, view, master, why),
             Input::Behind(behind) => self.watch.behind = behind,
+            Input::OtherSettings(unlike) => self.other_settings(unlike),
             Input::Copied(to) => self.copied(to),
             Input::Replaced(why) => self.replaced(why),
             Input::Answered(question, info) => self.answered(now, view, question, info),

@@ -45,6 +45,8 @@ pub(super) struct Watch {
     pub given_up: Option<Guid>,
     /// It lacks something of what its master hands on.
     pub behind: bool,
+    /// It is inactive since its settings are not its master's.
+    pub unlike: bool,
     /// It has been a standby since it began, or was master last.
     pub stood_by: bool,
 }
@@ -57,6 +59,7 @@ impl Watch {
         self.fails = 0;
         self.check = None;
         self.given_up = None;
+        self.unlike = false;
     }
 
     /// Whether another manager is to be preferred to this standby. One that begins has not heard of anything that it
@@ -210,6 +213,22 @@ impl Election {
     pub(super) fn not_found(&mut self, view: &View, port: Guid) {
         if self.watch.given_up != Some(port) {
             self.watch.silent_in = view.sweep;
+        }
+    }
+
+    /// A standby that has other settings than its master is none until it has the same: it becomes inactive.
+    pub(super) fn other_settings(&mut self, unlike: bool) {
+        match (unlike, self.role) {
+            (true, SmState::STANDBY) => {
+                let why = "its settings are not its master's".to_owned();
+                self.take_role(SmState::NOT_ACTIVE, self.watch.master, why);
+                self.watch.unlike = true;
+                self.acts.push(Act::Publish);
+            }
+            (false, SmState::NOT_ACTIVE) if self.watch.unlike => {
+                self.discover_again("its settings are its master's again".to_owned());
+            }
+            _ => {}
         }
     }
 

@@ -1,0 +1,54 @@
+//! The plan in force that the master's configuration file lacks: a standby that takes over follows its own file, and says
+//! which plan has ended with that.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tracing::warn;
+use weft_fabric::enums::SmState;
+
+use super::{Offer, PartKind};
+use crate::event_hub::EventHub;
+
+/// Longest description that is taken over, characters.
+const WORDS_MAX: usize = 2000;
+
+/// Hands on what is said of the plan in force, whenever that changes.
+pub(crate) async fn offer_plan(offer: Arc<Offer>, hub: Arc<EventHub>) {
+    let mut plans = hub.plans();
+    while plans.changed().await.is_ok() {
+        let plan = plans.borrow_and_update().clone();
+        let words = (!plan.is_empty()).then(|| Arc::from(plan.as_bytes()));
+        offer.put(PartKind::Plan, words);
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Says which plan of the master before has ended when this manager takes over.
+pub(crate) async fn tell_ended(
+    inherited: watch::Sender<Option<Arc<[u8]>>>,
+    peer: String,
+    hub: Arc<EventHub>,
+) {
+    let mut statuses = hub.statuses();
+    let mut before = SmState::DISCOVERING;
+    while statuses.changed().await.is_ok() {
+        let role = statuses.borrow_and_update().role;
+        let takes_over = role == SmState::MASTER && before != role;
+        before = role;
+        if !takes_over {
+            continue;
+        }
+        if let Some(words) = inherited.send_replace(None) {
+            let words = String::from_utf8_lossy(&words);
+            let words: String = words.chars().take(WORDS_MAX).collect();
+            let told = format!(
+                "a plan of the master before, the manager at {peer}, has ended with the takeover, and this manager follows \
+                 its own configuration file; plan it again if it is wanted. There it said: {words}"
+            );
+            warn!(event = "plan_ended", "{told}");
+            hub.set_planned(told);
+        }
+    }
+    std::future::pending::<()>().await;
+}

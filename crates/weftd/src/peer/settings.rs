@@ -1,0 +1,264 @@
+//! The settings of an instance that a pair has in common, and which of them differ.
+//!
+//! Both daemons write their effective opafm.xml out in one way, so that two texts with the same meaning are the same list.
+//! Left out is what may differ from one manager to another: its port, its priorities, its logs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weft_api::v1;
+
+/// Elements that are a manager's own.
+const OWN: [&str; 11] = [
+    "Start",
+    "Name",
+    "Hfi",
+    "Port",
+    "PortGUID",
+    "Priority",
+    "ElevatedPriority",
+    "ConfigConsistencyCheckLevel",
+    "SyslogMode",
+    "SyslogFacility",
+    "Debug",
+];
+/// Beginnings and ends of names of such elements: `LogLevel`, `SM_LogMask`, `CoreDumpDir`, `Ssl…`.
+const OWN_BEGIN: [&str; 4] = ["Log", "CoreDump", "Ssl", "Fm"];
+const OWN_END: &str = "_LogMask";
+/// Keys: two bytes of a checksum stand in their place, enough to tell two apart and too few to find one.
+const KEYS: [&str; 2] = ["SmKey", "MKey"];
+/// Differences that are told.
+const TOLD_MAX: usize = 64;
+/// Longest value that is told, characters.
+const VALUE_MAX: usize = 40;
+
+/// Settings by the paths of their elements below `Fm`: `Sm/Lmc`, `VirtualFabrics/VirtualFabric[2]/Name`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Settings(BTreeMap<String, String>);
+
+/// A setting with two values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) path: String,
+    pub(crate) here: String,
+    pub(crate) there: String,
+}
+
+impl Settings {
+    /// Of an instance, from an effective configuration with one element a line.
+    pub(crate) fn of(effective: &str, instance: usize) -> Self {
+        let mut reader = Reader::default();
+        let mut settings = BTreeMap::new();
+        for line in effective.lines() {
+            let Some((path, value)) = reader.line(line.trim()) else {
+                continue;
+            };
+            let fm = format!("Config/Fm[{}]/", instance + 1);
+            // Device groups that instances have in common stand apart.
+            let place = path.strip_prefix(&fm);
+            let place = place.or_else(|| path.strip_prefix("Config/Common[1]/"));
+            if let Some(place) = place.filter(|place| !is_own(place)) {
+                let place = place.replace("[1]", "");
+                settings.insert(place, masked(&path, value));
+            }
+        }
+        Self(settings)
+    }
+
+    /// As bytes for another daemon.
+    pub(crate) fn to_bytes(&self) -> Arc<[u8]> {
+        // A map of words has no reason to fail.
+        serde_json::to_vec(self).unwrap_or_default().into()
+    }
+
+    /// From such bytes.
+    ///
+    /// # Errors
+    /// In words, where they are none.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(bytes).map_err(|error| format!("settings: {error}"))
+    }
+
+    /// What differs from another's, in order of the paths.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
+        let paths = self.0.keys().chain(other.0.keys());
+        let paths: std::collections::BTreeSet<&String> = paths.collect();
+        let value =
+            |of: &Self, path: &String| of.0.get(path).map_or("absent", |value| value).to_owned();
+        let all = paths.into_iter().map(|path| Difference {
+            path: path.clone(),
+            here: value(self, path),
+            there: value(other, path),
+        });
+        all.filter(|one| one.here != one.there).collect()
+    }
+}
+
+/// The first of these differences, as a message.
+pub(super) fn message(differences: &[Difference]) -> v1::SettingDifferences {
+    let some = differences.iter().take(TOLD_MAX);
+    v1::SettingDifferences {
+        count: u32::try_from(differences.len()).unwrap_or(u32::MAX),
+        first: some
+            .map(|one| v1::SettingDifference {
+                path: one.path.clone(),
+                here: short(&one.here),
+                there: short(&one.there),
+            })
+            .collect(),
+    }
+}
+
+/// The same, as seen from the other side.
+pub(super) fn turned(differences: &v1::SettingDifferences) -> v1::SettingDifferences {
+    let some = differences.first.iter().take(TOLD_MAX);
+    v1::SettingDifferences {
+        count: differences.count,
+        first: some
+            .map(|one| v1::SettingDifference {
+                path: one.path.chars().take(4 * VALUE_MAX).collect(),
+                here: short(&one.there),
+                there: short(&one.here),
+            })
+            .collect(),
+    }
+}
+
+fn short(value: &str) -> String {
+    match value.char_indices().nth(VALUE_MAX) {
+        Some((at, _)) => format!("{}…", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
+fn is_own(place: &str) -> bool {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    let name = name.split('[').next().unwrap_or(name);
+    // Names and priorities of virtual fabrics are everybody's.
+    let of_manager = place.matches('/').count() == 1;
+    let begins = OWN_BEGIN.iter().any(|own| name.starts_with(own));
+    of_manager && (OWN.contains(&name) || begins || name.ends_with(OWN_END))
+}
+
+fn masked(path: &str, value: String) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_key = KEYS.iter().any(|key| name.split('[').next() == Some(key));
+    match is_key {
+        true => format!("a key #{:04x}", crc32c::crc32c(value.as_bytes()) & 0xFFFF),
+        false => value,
+    }
+}
+
+/// Reads lines of the configuration's writer.
+#[derive(Debug, Default)]
+struct Reader {
+    path: Vec<String>,
+    /// How often each element was met at each depth, below the present one.
+    met: Vec<BTreeMap<String, u32>>,
+}
+
+impl Reader {
+    /// The path and value of a leaf.
+    fn line(&mut self, line: &str) -> Option<(String, String)> {
+        let tag = line.strip_prefix('<')?;
+        if tag.starts_with(['?', '!']) {
+            return None;
+        }
+        if tag.starts_with('/') {
+            self.path.pop();
+            self.met.truncate(self.path.len() + 1);
+            return None;
+        }
+        let (name, rest) = tag.split_once('>')?;
+        let depth = self.path.len();
+        if self.met.len() <= depth {
+            self.met.push(BTreeMap::new());
+        }
+        let times = self.met[depth].entry(name.to_owned()).or_default();
+        *times += 1;
+        let step = match depth {
+            0 => name.to_owned(),
+            _ => format!("{name}[{times}]"),
+        };
+        if rest.is_empty() {
+            self.path.push(step);
+            return None;
+        }
+        let value = rest.strip_suffix(&format!("</{name}>"))?;
+        let path = [self.path.join("/"), step].join("/");
+        Some((path, value.to_owned()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn of(change: impl Fn(String) -> String) -> Settings {
+        let stock = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../config/opafm.xml"
+        ));
+        let checked = weft_config::check(&change(stock.unwrap()), "opafm.xml");
+        Settings::of(&checked.config.unwrap().effective_xml(), 0)
+    }
+
+    fn with(elements: &'static str) -> Settings {
+        of(|text| {
+            let name = "<Name>fm0</Name>";
+            assert!(text.contains(name));
+            text.replace(name, &format!("{name}{elements}"))
+        })
+    }
+
+    #[test]
+    fn what_is_a_managers_own_may_differ() {
+        let stock = of(|text| text);
+        assert!(stock.0.contains_key("Sm/Lmc"), "{stock:?}");
+        assert!(stock.0.contains_key("VirtualFabrics/VirtualFabric/Name"));
+        let own = with(
+            "<Priority>5</Priority><ElevatedPriority>8</ElevatedPriority><LogLevel>3</LogLevel>",
+        );
+        assert_eq!(stock.differences(&own), []);
+    }
+
+    #[test]
+    fn each_other_setting_is_told_with_both_values() {
+        let stock = of(|text| text);
+        let other = of(|text| {
+            let changed = text.replace("<Lmc>0<", "<Lmc>1<");
+            assert_ne!(changed, text);
+            changed
+        });
+        let differences = stock.differences(&other);
+        let [one] = differences.as_slice() else {
+            panic!("{differences:?}")
+        };
+        assert_eq!(one.path, "Sm/Lmc");
+        assert_eq!([&*one.here, &*one.there], ["0", "1"]);
+        assert_eq!(
+            turned(&message(&differences)),
+            message(&other.differences(&stock))
+        );
+        let again = Settings::from_bytes(&other.to_bytes()).unwrap();
+        assert_eq!(again, other);
+        assert!(Settings::from_bytes(b"{").is_err());
+    }
+
+    #[test]
+    fn keys_differ_and_are_not_told() {
+        let effective = |key| {
+            format!(
+                "<Config>\n<Fm>\n<Sm>\n<MKey>{key}</MKey>\n<Lmc>0</Lmc>\n</Sm>\n</Fm>\n</Config>\n"
+            )
+        };
+        let [one, other] = ["0x1122334455667788", "0x1122334455667789"]
+            .map(|key| Settings::of(&effective(key), 0));
+        let differences = one.differences(&other);
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].path, "Sm/MKey");
+        assert!(!format!("{one:?}{differences:?}").contains("55667788"));
+    }
+}
