@@ -85,6 +85,8 @@ pub enum Dropped {
     NoLane(PortIndex),
     /// The port does not let its P_Key through.
     Forbidden(PortIndex),
+    /// Its source LID is not of the HFI that the port is for.
+    ForeignSource(PortIndex),
     /// The link of the port has lost it.
     Lost(PortIndex),
 }
@@ -159,6 +161,7 @@ impl Network {
             return Ok(self.arrival(from, 0));
         }
         let at = self.step(from, sc, channel, flits)?;
+        self.check_source(at, slid)?;
         self.route_on((at, sc), (slid, dlid), channel, flits, 1)
     }
 
@@ -230,6 +233,19 @@ impl Network {
         }
         self.count_p_key_violation(at, way);
         Err(Dropped::Forbidden(at))
+    }
+
+    /// A switch's port lets in packets with a LID of the HFI before it, if PortInfo names that: LID 0 is for ports to
+    /// switches, the permissive LID for those that check nothing (opa-fm, `sm_utility.c`, "SLID security").
+    fn check_source(&mut self, at: PortIndex, slid: Lid) -> Result<(), Dropped> {
+        let info = &self.ports[at.0 as usize].info;
+        let is_open = matches!(info.lid, Lid(0) | Lid::PERMISSIVE);
+        let is_hfi = self.links[at.0 as usize].switch == NONE;
+        if is_open || is_hfi || slid.0 >> info.lmc.0 == info.lid.0 >> info.lmc.0 {
+            return Ok(());
+        }
+        self.counters(at).add(Counter::RcvConstraintErrors, 1);
+        Err(Dropped::ForeignSource(at))
     }
 
     fn arrival(&self, port: PortIndex, hops: u32) -> Arrival {

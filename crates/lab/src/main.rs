@@ -1,6 +1,7 @@
 //! `weft-lab`: runs campaigns and replays their seeds; replays recordings of weftd; runs experiments.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod attacks;
 mod faults;
 mod replay;
 mod run;
@@ -38,6 +39,9 @@ enum Campaign {
     /// Each fault of the catalogue in each state of a fabric, with two managers, their SAs and PMs.
     #[command(mut_arg("seeds", |seeds| seeds.default_value("0..4")))]
     Faults(faults::Arguments),
+    /// Attacks of a hostile host on a fabric with two managers, with the stock configuration and with keys.
+    #[command(mut_arg("seeds", |seeds| seeds.default_value("0..4")))]
+    Attack(attacks::Arguments),
     /// Scenarios from files: traffic on a fabric, compared with published measurements.
     Run(run::Arguments),
     /// The manager over a recording of its inputs: the same bytes out, or where they part.
@@ -123,6 +127,7 @@ fn run(campaign: Campaign) -> Result<bool, Failure> {
             Ok((outcome.breaches.is_empty(), text))
         }),
         Campaign::Faults(arguments) => faults::campaign(&arguments),
+        Campaign::Attack(arguments) => attacks::campaign(&arguments),
         Campaign::Replay(arguments) => {
             let (held, text) = replay::run(&arguments).map_err(Failure::Told)?;
             io::stdout().write_all(for_terminal(&text).as_bytes())?;

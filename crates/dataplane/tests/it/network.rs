@@ -304,6 +304,43 @@ fn packets_pass_where_their_partition_is_and_violations_count() {
 }
 
 #[test]
+fn a_switch_lets_in_packets_of_the_lids_of_its_hfi() {
+    let mut network = network("one-switch:3,radix=8");
+    bring_up(&mut network);
+    let [first, second, third] = hosts(&network)[..] else {
+        panic!("not three hosts");
+    };
+    let guarded = network.peer(second).unwrap();
+    let set_lid = |network: &mut Network, lid: Lid, lmc: u8| {
+        let mut info = *network.port(guarded).info();
+        (info.lid, info.lmc) = (lid, weft_fabric::Lmc(lmc));
+        (info.port_state, info.phys_state) = (PortState::NOP, PhysState::NOP);
+        network.set_port_info(guarded, &info).unwrap();
+    };
+    let go = |network: &mut Network, from, slid, channel| {
+        let arrived = network.route(from, Lid(slid), Lid(3), channel, 10);
+        arrived.map(|arrival| arrival.port)
+    };
+    let data = Channel::Data(Sl(0), KEY);
+    // Nothing is checked where no LID is named.
+    assert_eq!(go(&mut network, second, 1, data), Ok(third));
+    set_lid(&mut network, Lid(2), 0);
+    let foreign = Err(Dropped::ForeignSource(guarded));
+    for channel in [data, Channel::Management] {
+        assert_eq!(go(&mut network, second, 2, channel), Ok(third));
+        assert_eq!(go(&mut network, second, 1, channel), foreign);
+        // What comes from elsewhere is another port's.
+        assert_eq!(go(&mut network, first, 1, channel), Ok(third));
+    }
+    assert_eq!(network.counter(guarded, Counter::RcvConstraintErrors), 2);
+    set_lid(&mut network, Lid(4), 1);
+    assert_eq!(go(&mut network, second, 5, data), Ok(third));
+    assert_eq!(go(&mut network, second, 6, data), foreign);
+    set_lid(&mut network, Lid::PERMISSIVE, 0);
+    assert_eq!(go(&mut network, second, 77, data), Ok(third));
+}
+
+#[test]
 fn a_channel_that_leads_to_lane_15_carries_no_data() {
     let mut network = network("one-switch:3,radix=8");
     bring_up(&mut network);

@@ -161,6 +161,23 @@ impl Manager {
         })
     }
 
+    /// Whether a key is that of the manager's own port, so that who has it is another manager of this site. With fencing it
+    /// may be of a term that this manager has not heard of yet; the M_Key of opafm.xml is none of them.
+    pub(super) fn is_own_m_key(&self, key: u64) -> bool {
+        if key == 0 {
+            return false;
+        }
+        let keys = &self.devices.keys;
+        let of_term = |end: (Guid, PortNum)| {
+            let terms = (0..).map_while(|tries| keys.candidate(tries, REACH));
+            terms
+                .filter(|term| *term > 0)
+                .any(|term| Keys::of_term(&self.settings, term, end) == key)
+        };
+        let own = self.devices.own().map(|own| own.identity.end());
+        key == self.own_m_key() || (self.settings.fencing.is_some() && own.is_some_and(of_term))
+    }
+
     /// A term begins, with keys of its own, where there is fencing; what is to be said of it.
     pub(super) fn begin_term(&mut self) -> Option<String> {
         let fencing = self.settings.fencing.as_ref();

@@ -25,7 +25,7 @@ impl Manager {
         let own = self.devices.own_port();
         View {
             settings: self.settings.election,
-            m_key: self.own_m_key(),
+            asker_has_m_key: false,
             own_port: self.devices.own_port_guid(),
             own_link: own.is_some_and(is_up),
             own_master_lid: self.devices.own_master_lid(),
@@ -113,7 +113,10 @@ impl Manager {
 
     /// Another manager sends Get or Set of SMInfo.
     pub(super) fn sm_info_asked(&mut self, now: Tick, packet: &Packet, asked: &SmpView<'_>) {
-        let view = self.election_view();
+        let view = View {
+            asker_has_m_key: self.is_own_m_key(asked.m_key),
+            ..self.election_view()
+        };
         for act in self.election.handle(now, &view, Input::Asked(asked)) {
             let Act::Answer { status, info } = act else {
                 self.carry_out_one(now, act);
@@ -179,6 +182,14 @@ impl Manager {
         self.tell_election(now, Input::Answered(question, info));
     }
 
+    /// Whether a manager on a node may be told the SM_Key: it has said it itself, or there is no M_Key by which it would
+    /// know this manager. The vendor's manager leaves it out of all its Gets (`SM_Get_SMInfo`).
+    fn tells_sm_key_to(&self, node: u32) -> bool {
+        let has_m_key = self.settings.m_key != 0 || self.settings.fencing.is_some();
+        let guid = self.devices[node].identity.guid;
+        !has_m_key || self.election.shares_key_with(&self.settings.election, guid)
+    }
+
     /// Reads SMInfo of the manager on a node, and identifies this manager.
     pub(super) fn ask_sm(&mut self, node: u32) -> bool {
         self.start_batch(node, false);
@@ -186,7 +197,8 @@ impl Manager {
             return false;
         }
         self.devices[node].work.cursor = 1;
-        let own = self.election.own_sm_info(&self.election_view(), true);
+        let with_key = self.tells_sm_key_to(node);
+        let own = self.election.own_sm_info(&self.election_view(), with_key);
         let own = self.with_act_count(own);
         self.requests
             .batch

@@ -108,6 +108,7 @@ mod strays;
 mod sweep;
 mod tables;
 mod trap_storms;
+mod trap_text;
 mod traps;
 mod unintended;
 mod unused_links;

@@ -33,13 +33,7 @@ impl Manager {
         let repeated = self.out.lately.has_come(now, &notice, id);
         self.out.pass_on(now, view.payload, repeated);
         let trap = notice.trap();
-        let what = match &trap {
-            Some(trap) => Trap::name(trap.number()).map_or_else(
-                || format!("trap {}", trap.number()),
-                |name| format!("{name} (trap {})", trap.number()),
-            ),
-            None => "a vendor's notice".into(),
-        };
+        let what = self.trap_in_words(trap.as_ref());
         let lid = notice.issuer_lid;
         let number = self.out.totals.traps;
         self.out.event(Event::Trap {

@@ -10,7 +10,7 @@ use weft_wire::enums::PortState;
 use weft_wire::header::method;
 use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
-use weft_wire::sm::trap::{TrapLink, TrapPortChangeState};
+use weft_wire::sm::trap::{TrapBadMKey, TrapLink, TrapPortChangeState};
 use weft_wire::sm::{AttributeId, Notice, Trap};
 use weft_wire::smp::{DirectedRoute, Smp, SmpView};
 
@@ -153,4 +153,36 @@ fn a_changed_port_of_another_starts_no_sweep_and_is_answered() {
     assert_eq!(answers.count(), 12, "so that nothing is repeated");
     storm(&mut world, |id| trap(of, of, &changed, 100 + id));
     assert!(!world.reports().is_empty());
+}
+
+#[test]
+fn a_trap_about_a_wrong_key_names_who_had_it() {
+    let mut world = world();
+    let (switch, _) = far_link(&world);
+    let (attacker, _) = host(&world);
+    let (of, own) = (lid(&world, switch), lid(&world, attacker));
+    let name = world.topology.find(attacker).unwrap();
+    let name = world.topology.node(name).unwrap().name();
+    let wrong = |lid| {
+        Trap::BadMKey(TrapBadMKey {
+            lid,
+            attribute_id: AttributeId::LINEAR_FDB.0,
+            ..TrapBadMKey::default()
+        })
+    };
+    for (number, from) in [own, Lid::PERMISSIVE].into_iter().enumerate() {
+        let packet = trap(of, of, &wrong(from), number as u64);
+        world.manager.handle(world.now, Input::Received(packet));
+        world.run_for(0.1);
+    }
+    let what = world.events.iter().filter_map(|event| match event {
+        Event::Trap { what, .. } => Some(what.as_str()),
+        _ => None,
+    });
+    let what: Vec<&str> = what.collect();
+    assert!(
+        what[0].ends_with(&format!("from LID {own} ({name})")),
+        "{what:?}"
+    );
+    assert!(what[1].ends_with("along a directed route"), "{what:?}");
 }

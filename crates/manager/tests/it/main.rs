@@ -50,6 +50,7 @@ mod replaced_switches;
 mod replacements;
 mod sa;
 mod skipped_writes;
+mod sm_key;
 mod strays;
 mod stream;
 mod stubborn;

@@ -1,5 +1,6 @@
 //! Campaigns: many seeds of one kind of trouble, each judged by the oracles.
 
+pub mod attacks;
 pub mod bring_up;
 pub mod election;
 pub mod faults;

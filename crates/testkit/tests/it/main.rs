@@ -8,6 +8,7 @@
 mod common;
 
 mod alike;
+mod attacks;
 mod campaign;
 mod capture;
 mod counters;

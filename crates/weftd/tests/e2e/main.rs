@@ -14,6 +14,7 @@ mod degraded;
 mod details;
 mod emulator;
 mod exposition;
+mod flood;
 mod fm;
 mod harness;
 mod health;

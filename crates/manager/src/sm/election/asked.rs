@@ -16,20 +16,19 @@ impl Election {
         let said = SmInfo::decode(asked.payload).ok();
         match (asked.header.method, said) {
             (method::GET, said) => {
-                self.answer(view, asked, status::OK, said.as_ref());
+                self.answer(view, status::OK, said.as_ref());
                 said.into_iter()
                     .for_each(|said| self.heard_of(now, view, &said));
             }
             (_, Some(said)) => self.told(now, view, asked, &said),
-            (_, None) => self.answer(view, asked, status::INVALID_ATTRIB, None),
+            (_, None) => self.answer(view, status::INVALID_ATTRIB, None),
         }
     }
 
     /// Reveals SM_Key only to requesters that present it, or the M_Key.
-    fn answer(&mut self, view: &View, asked: &SmpView<'_>, status: u16, said: Option<&SmInfo>) {
+    fn answer(&mut self, view: &View, status: u16, said: Option<&SmInfo>) {
         let knows_sm_key = said.is_some_and(|said| said.sm_key == view.settings.sm_key);
-        let knows = knows_sm_key || (view.m_key != 0 && asked.m_key == view.m_key);
-        let info = self.own_sm_info(view, knows);
+        let info = self.own_sm_info(view, knows_sm_key || view.asker_has_m_key);
         self.acts.push(Act::Answer { status, info });
     }
 
@@ -40,7 +39,7 @@ impl Election {
         let counts = self.is_master()
             && guid.0 != 0
             && guid != view.own_port
-            && said.sm_key == view.settings.sm_key
+            && (said.sm_key == view.settings.sm_key || view.asker_has_m_key)
             && matches!(said.sm_state_current, SmState::MASTER | SmState::STANDBY);
         if counts && said.sm_state_current == SmState::STANDBY {
             self.standby_asked(now, view, guid);
@@ -70,7 +69,7 @@ impl Election {
             Some(_) => status::OK,
             None => status::INVALID_ATTRIB,
         };
-        self.answer(view, asked, code, Some(said));
+        self.answer(view, code, Some(said));
         let why = || format!("the manager on port {} said so", said.port_guid);
         match allowed {
             Some(SmInfoControl::Handover) => self.take_over(view, asked, said),

@@ -14,8 +14,8 @@ use crate::sm::settings::ElectionSettings;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sm) struct View {
     pub settings: ElectionSettings,
-    /// The key that protects ports.
-    pub m_key: u64,
+    /// Who asks now has the M_Key of this manager's port, as another manager of the site does.
+    pub asker_has_m_key: bool,
     /// GUID of the manager's own port; 0 while it is not known.
     pub own_port: Guid,
     /// Whether that port has a link.

@@ -8,6 +8,7 @@ use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
 use super::{Act, Election, View};
+use crate::sm::settings::ElectionSettings;
 
 /// Other managers that are remembered; more are left out.
 const PEERS_MAX: usize = 64;
@@ -115,6 +116,12 @@ impl Election {
                 "runs a subnet manager with another SM_Key; it takes no part in the election";
             self.acts.push(Act::Fault { node, what });
         }
+    }
+
+    /// Whether the manager on a node has shown that it has the SM_Key.
+    pub(in crate::sm) fn shares_key_with(&self, settings: &ElectionSettings, node: Guid) -> bool {
+        let mut peers = self.others.peers.values();
+        peers.any(|peer| peer.node == node && peer.info.sm_key == settings.sm_key)
     }
 
     /// Forgets the managers that this sweep did not find.

@@ -1,0 +1,130 @@
+//! The campaign of attacks: each attack, in both configurations, in each fabric, for some seeds.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_fabric::text::for_terminal;
+use weft_fabric::{FabricSpec, Topology};
+use weft_testkit::campaign::EVENTS_SHOWN;
+use weft_testkit::campaign::attacks::{Attack, Guard, Outcome, Told, Verdict, run};
+
+use crate::{Failure, Seeds};
+
+/// Fabrics where none are named: one switch, and two tiers.
+const FABRICS: [&str; 2] = ["one-switch:8", "pgft:2;4,6;1,4;1,1"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A fabric, as of weftd --emulate; may be given several times.
+    #[arg(long, default_values = FABRICS)]
+    fabric: Vec<FabricSpec>,
+    /// Number of an attack in docs/security.md; may be given several times. Without it, all.
+    #[arg(long)]
+    attack: Vec<Attack>,
+    /// Configuration: unchecked, stock, keys or fenced. Without it, all.
+    #[arg(long)]
+    guard: Vec<Guard>,
+    #[command(flatten)]
+    seeds: Seeds,
+}
+
+/// Runs them and prints a line for each attack and configuration; true if none succeeds in the fenced one.
+pub(crate) fn campaign(arguments: &Arguments) -> Result<bool, Failure> {
+    let mut output = io::stdout().lock();
+    let mut broken = 0;
+    for spec in &arguments.fabric {
+        let topology = spec.generate().map(Arc::new);
+        let topology = topology.map_err(|error| Failure::Told(format!("{spec}: {error}")))?;
+        writeln!(output, "{}", for_terminal(&spec.to_string()))?;
+        for attack in arguments.attacks() {
+            for guard in arguments.guards() {
+                let report = report(arguments, *attack, *guard, &topology);
+                broken += report.broken;
+                output.write_all(report.text.as_bytes())?;
+                output.flush()?;
+            }
+        }
+    }
+    writeln!(output, "{broken} succeeded in the fenced configuration")?;
+    Ok(broken == 0)
+}
+
+impl Arguments {
+    fn attacks(&self) -> &[Attack] {
+        match self.attack.as_slice() {
+            [] => Attack::ALL,
+            attacks => attacks,
+        }
+    }
+
+    fn guards(&self) -> &[Guard] {
+        match self.guard.as_slice() {
+            [] => &Guard::ALL,
+            guards => guards,
+        }
+    }
+}
+
+/// What came of all seeds of an attack.
+struct Report {
+    /// Those that succeeded, or could not be run, where they must not.
+    broken: u64,
+    text: String,
+}
+
+fn report(arguments: &Arguments, attack: Attack, guard: Guard, topology: &Arc<Topology>) -> Report {
+    let mut failed = 0;
+    let mut told = Told::Who;
+    let mut worst = Verdict::Stopped;
+    let mut p99 = Duration::ZERO;
+    let mut got = String::new();
+    let mut said = String::new();
+    for seed in arguments.seeds.all() {
+        let outcome = match run(attack, guard, topology, seed) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                failed += 1;
+                said += &format!("    seed {seed}: {error}\n");
+                continue;
+            }
+        };
+        told = told.max(outcome.told);
+        p99 = p99.max(outcome.p99);
+        let verdict = outcome.verdict();
+        failed += u64::from(guard == Guard::Fenced && verdict == Verdict::Succeeded);
+        if verdict >= worst {
+            worst = verdict;
+            got = outcome.got.clone().unwrap_or_default();
+        }
+        let unexpected = guard == Guard::Fenced && verdict == Verdict::Succeeded;
+        if arguments.seeds.trace || unexpected {
+            said += &described(&outcome, arguments.seeds.trace);
+        }
+    }
+    let got = match got.as_str() {
+        "" => String::new(),
+        got => format!("    at most: {got}\n"),
+    };
+    let text = format!(
+        "  {:38} {guard:9} {worst:8} {told:13} p99 {:.2} ms\n{got}{said}",
+        attack.to_string(),
+        p99.as_secs_f64() * 1e3
+    );
+    Report {
+        broken: failed,
+        text,
+    }
+}
+
+fn described(outcome: &Outcome, trace: bool) -> String {
+    let events_max = if trace { usize::MAX } else { EVENTS_SHOWN };
+    format!(
+        "    seed {}, replay: weft-lab attack --attack {} --guard {} --seed {} --trace\n{}",
+        outcome.seed,
+        outcome.attack.number(),
+        outcome.guard,
+        outcome.seed,
+        outcome.describe(events_max)
+    )
+}
