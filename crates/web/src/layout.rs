@@ -63,10 +63,7 @@ impl Layout {
             }
         }
         if !is_current {
-            let more = before.places.iter().filter(|place| {
-                topology.find(place.guid).is_none() && !missing.nodes.contains_key(&place.guid)
-            });
-            places.extend(more.take(GONE_MAX).cloned());
+            places.extend(before.unnamed(topology, &missing, GONE_MAX).cloned());
         }
         let mut layout = Self::default();
         let ends = ends(topology, &missing, before);
@@ -189,6 +186,19 @@ impl Layout {
                 .then(|| Some((ports[at], *ports.get(peer)?)))
                 .flatten()
         })
+    }
+
+    /// The first nodes that are gone and that no page names.
+    fn unnamed(
+        &self,
+        topology: &Topology,
+        missing: &Missing,
+        most: usize,
+    ) -> impl Iterator<Item = &Place> {
+        let is_unnamed = |place: &&Place| {
+            topology.find(place.guid).is_none() && !missing.nodes.contains_key(&place.guid)
+        };
+        self.places.iter().filter(is_unnamed).take(most)
     }
 
     /// A node that was there before.
@@ -400,6 +410,19 @@ fn pods(topology: &Topology, tiers: &[u32]) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_nodes_that_are_gone_and_not_named_only_so_many_stay() {
+        let spec: weft_fabric::FabricSpec = "one-switch:5".parse().expect("a fabric");
+        let all = spec.generate().expect("a fabric");
+        let before = Layout::of(&all, &Layout::default(), &Page::default(), true);
+        let (none, missing) = (Topology::default(), Missing::default());
+        assert_eq!(before.unnamed(&none, &missing, 100).count(), 6);
+        assert_eq!(before.unnamed(&none, &missing, 4).count(), 4);
+        assert_eq!(before.unnamed(&all, &missing, 4).count(), 0);
+        let kept = Layout::of(&none, &before, &Page::default(), false);
+        assert_eq!(kept.places.len(), 6);
+    }
 
     #[test]
     fn names_are_in_the_order_of_their_numbers() {

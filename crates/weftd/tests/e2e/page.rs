@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weft_api::client::Calls;
+use weft_api::v1;
+use weft_api::v1::web_service_client::WebServiceClient;
 use weft_fabric::Guid;
 
-use crate::harness::{Daemon, READ_OFTEN, Start, configure, text};
+use crate::emulator::Emulator;
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, data, text};
 use crate::process::{output, program};
 
 /// A daemon with a page, and curl.
@@ -302,7 +306,6 @@ fn the_address_of_the_page_is_told_and_without_one_how_to_get_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn layout_and_columns_are_those_of_the_fabric() {
-    use weft_api::v1;
     let start = Start::new("one-switch:3");
     configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
     let daemon = start.up();
@@ -373,4 +376,119 @@ fn an_address_that_others_reach_needs_certificates() {
         why.contains("--web 0.0.0.0:0 can be reached from other machines"),
         "{why}"
     );
+}
+
+type Web = WebServiceClient<Calls>;
+
+/// Layout, and the columns of states and marks, of now.
+async fn shown(web: &mut Web) -> (v1::GetLayoutResponse, Vec<v1::Column>) {
+    loop {
+        let layout = web.get_layout(v1::GetLayoutRequest {}).await.unwrap();
+        let layout = layout.into_inner();
+        let asked = v1::GetColumnsRequest {
+            layout: layout.layout.clone(),
+            version: String::new(),
+        };
+        let columns = web.get_columns(asked).await.unwrap().into_inner();
+        if columns.layout == layout.layout {
+            let layout = v1::GetLayoutResponse {
+                layout: String::new(),
+                ..layout
+            };
+            return (layout, columns.columns.into_iter().take(2).collect());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start("pgft:2;2,2;1,2;1,1;radix=8", &dir.path().join("fabric"));
+    let start = Start::connected(&emulator.socket());
+    configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+    let daemon = start.up();
+    let client = weft_api::client::Client::connect(&daemon.api, None).await;
+    let mut web = client.unwrap().web();
+    let mut seen = Vec::new();
+    for fault in [None, Some("link-down"), Some("link-up")] {
+        if let Some(fault) = fault {
+            emulator.change(&[fault, "edge1:3"]);
+        }
+        // A link is missed when it was up for a while or is named as lost; then everything of it is recorded.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let at = weft_api::time::timestamp(now.unwrap().as_nanos() as u64);
+        seen.push((at, shown(&mut web).await));
+        tokio::time::sleep(Duration::from_secs(4)).await;
+    }
+    let lost = |columns: &[v1::Column]| {
+        columns[0]
+            .values
+            .iter()
+            .filter(|state| **state == 3)
+            .count()
+    };
+    assert_eq!(lost(&seen[1].1.1), 2, "both ends of the link");
+    assert_eq!(lost(&seen[2].1.1), 0);
+    for (at, (layout, columns)) in &seen {
+        let at = v1::Moment {
+            moment: Some(v1::moment::Moment::Time(*at)),
+        };
+        let asked = v1::GetPastRequest { at: Some(at) };
+        let past = web.get_past(asked).await.unwrap().into_inner();
+        assert_eq!(past.layout.as_ref(), Some(layout));
+        assert_eq!(past.columns[..2], columns[..]);
+        assert_eq!(past.columns.len(), 4);
+        assert!(past.moment.is_some());
+        assert!(
+            past.counted_time.is_some(),
+            "counters were read each second"
+        );
+        let known = past.columns[2].values.iter().any(|load| *load != u8::MAX);
+        assert!(known, "loads of then");
+    }
+    let future = v1::GetPastRequest::default();
+    let refused = web.get_past(future).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");
+}
+
+#[test]
+fn with_certificates_the_page_is_encrypted_and_only_its_own_origin_is_answered() {
+    let path = |name: &str| data(name).to_str().unwrap().to_owned();
+    let [ca, cert, key] = ["ca.pem", "server.pem", "server.key"].map(path);
+    let tls = [
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--tls-client-ca",
+        &ca,
+    ];
+    let Some(site) = Site::up(&tls) else { return };
+    assert!(site.url.starts_with("https://"), "{}", site.url);
+    let [own, own_key] = ["client.pem", "client.key"].map(path);
+    let known = ["--cacert", &ca, "--cert", &own, "--key", &own_key];
+    let asks = |more: &[&str]| site.get("", &[&known, more].concat()).status;
+    assert_eq!(asks(&[]), 200);
+    let nobody = site.get("", &["--cacert", &ca]);
+    assert_eq!(
+        nobody.status, 0,
+        "without a certificate there is no connection"
+    );
+    // The browser checks the name by the certificate, so any name is taken here, but no other origin.
+    assert_eq!(asks(&["--header", "Host: fm.example"]), 200);
+    let origin = |scheme: &str, host: &str| format!("Origin: {scheme}://{host}");
+    let port = site.port();
+    let host = site
+        .url
+        .trim_start_matches("https://")
+        .trim_end_matches('/');
+    for (header, status) in [
+        (origin("https", host), 200),
+        (origin("http", host), 403),
+        (origin("https", &format!("evil.example:{port}")), 403),
+    ] {
+        let called = site.call(LAYOUT, &[&known[..], &["--header", &header]].concat());
+        assert_eq!(called.status, status, "{header}");
+    }
 }
