@@ -16,7 +16,7 @@ use weft_emulator::io::{Control, Input, Output};
 use weft_emulator::traffic::TrafficJob;
 use weft_fabric::{FabricSpec, Guid, PortNum, PortRef, Snapshot, Tick};
 use weft_history::{
-    Mark, PortKey, PortRow, Reader, Recorder, STATE_LASTS_MS, StateAnswer, StateHead,
+    Mark, PortKey, PortRow, PortValues, Reader, Recorder, STATE_LASTS_MS, StateAnswer, StateHead,
     StateQuestion, StateRecord,
 };
 use weft_manager::io::Command;
@@ -420,9 +420,9 @@ impl Days {
         let time_ms = self.time_ms();
         let rows = self.rows();
         for row in &rows {
-            let before = self.seen.insert(row.key, row.totals);
-            let grown =
-                before.is_none_or(|before| before.iter().zip(&row.totals).all(|(a, b)| a <= b));
+            let before = self.seen.insert(row.key, row.values.totals);
+            let grown = before
+                .is_none_or(|before| before.iter().zip(&row.values.totals).all(|(a, b)| a <= b));
             assert!(grown, "{:?} went back", row.key);
         }
         self.recorder().image(time_ms, rows).unwrap();
@@ -440,7 +440,10 @@ impl Days {
                     port: port.number.0,
                 },
                 name: Arc::from("node"),
-                totals: self.totals.port(place)?.counters,
+                values: PortValues {
+                    totals: self.totals.port(place)?.counters,
+                    link_quality: image.known_quality(place),
+                },
             })
         });
         let mut rows: Vec<PortRow> = rows.collect();
@@ -534,14 +537,15 @@ impl Days {
         for (key, samples) in ports.iter().zip(samples) {
             for pair in samples.windows(2) {
                 let grown = pair[0]
+                    .values
                     .totals
                     .iter()
-                    .zip(&pair[1].totals)
+                    .zip(&pair[1].values.totals)
                     .all(|(a, b)| a <= b);
                 assert!(grown, "{key:?} went back at {}", pair[1].time_ms);
                 steps += 1;
             }
-            let last = samples.last().map(|sample| sample.totals);
+            let last = samples.last().map(|sample| sample.values.totals);
             assert_eq!(last, Some(self.seen[key]), "{key:?}");
         }
         assert!(

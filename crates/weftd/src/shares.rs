@@ -35,7 +35,7 @@ impl Shares {
         let from = packet.slid;
         let own = self.waiting.get(&from).map_or(0, VecDeque::len);
         let is_full = self.count >= ALL_MAX;
-        if own >= EACH_MAX || (is_full && own >= self.part() || is_full && !self.make_room()) {
+        if own >= EACH_MAX || is_full && (own >= self.part() || !self.make_room()) {
             self.drop_of(from);
             return;
         }
@@ -101,6 +101,7 @@ impl Shares {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use weft_fabric::Sl;

@@ -89,9 +89,8 @@ impl Keys {
             let down = last.checked_sub(step).filter(|term| *term > 0);
             [up, down]
         });
-        let all = first.into_iter().chain(near).flatten();
-        all.skip(usize::try_from(tries).unwrap_or(usize::MAX))
-            .next()
+        let mut all = first.into_iter().chain(near).flatten();
+        all.nth(usize::try_from(tries).unwrap_or(usize::MAX))
     }
 
     /// How far from the last term a node's key is looked for. A search that has failed is not repeated before there is

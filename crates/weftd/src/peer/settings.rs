@@ -201,7 +201,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/../../config/opafm.xml"
         ));
-        let checked = weft_config::check(&change(stock.unwrap()), "opafm.xml");
+        let checked = weft_config::check(change(stock.unwrap()), "opafm.xml");
         Settings::of(&checked.config.unwrap().effective_xml(), 0)
     }
 
