@@ -37,7 +37,7 @@ const ONE_VALUE: &str = "only one value is allowed";
 const FULL_SPEED: &str = "emulated links come up with the best speed of their ends";
 
 /// Tags of which a test of the daemon sees the effect: the tag, the test's file, its name.
-const OF_THE_DAEMON: [(&str, &str, &str); 35] = [
+const OF_THE_DAEMON: [(&str, &str, &str); 36] = [
     ("Shared/Start", "refusals", INSTANCE),
     ("Shared/Name", "refusals", INSTANCE),
     ("Sm/Start", "refusals", INSTANCE),
@@ -45,6 +45,11 @@ const OF_THE_DAEMON: [(&str, &str, &str); 35] = [
         "Pm/Start",
         "live",
         "what_cannot_be_shown_or_started_is_said",
+    ),
+    (
+        "Shared/ConfigConsistencyCheckLevel",
+        "pair_settings",
+        "a_standby_with_other_settings_is_none_until_they_are_the_same",
     ),
     ("Shared/Hfi", "refusals", PORT),
     ("Shared/Port", "refusals", PORT),
