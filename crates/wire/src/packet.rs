@@ -50,4 +50,13 @@ impl Packet {
             mad,
         }
     }
+
+    /// A datagram of subnet management to a LID, at service level 0.
+    pub fn lid_routed(slid: Lid, dlid: Lid, mad: Vec<u8>) -> Self {
+        Self {
+            slid,
+            dlid,
+            ..Self::directed(mad)
+        }
+    }
 }

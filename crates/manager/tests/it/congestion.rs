@@ -6,13 +6,12 @@ use std::sync::Arc;
 use crate::common::World;
 use weft_emulator::Emulator;
 use weft_emulator::io::{Control, Faults, Input as ToFabric, Output as FromFabric};
-use weft_fabric::{Guid, Lid, PortNum, Sl, Snapshot, Tick};
+use weft_fabric::{Guid, Lid, PortNum, Snapshot, Tick};
 use weft_manager::SkippedWrites;
 use weft_manager::congestion::{
     Congestion, CongestionHeld, CongestionInput, CongestionOutput, CongestionSettings,
 };
 use weft_wire::Layout;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, HfiCongestionSetting, SwitchCongestionSetting};
 
@@ -259,15 +258,7 @@ fn lost_and_doubled_answers_do_no_harm() {
 fn what_nobody_asked_for_is_dropped() {
     let mut written = Written::new(on());
     for len in [0, 3, 24, 80, 300, 2048] {
-        let packet = Packet {
-            slid: Lid(2),
-            dlid: Lid(1),
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: 0,
-            src_qp: 0,
-            mad: vec![0x81; len],
-        };
+        let packet = Packet::lid_routed(Lid(2), Lid(1), vec![0x81; len]);
         written.tell(CongestionInput::Received(packet));
     }
     assert!(written.held.is_empty());

@@ -2,13 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{World, far_link, settings};
-use weft_fabric::{Guid, Lid, PortNum, PortRef, Sl};
+use weft_fabric::{Guid, Lid, PortNum, PortRef};
 use weft_manager::sm::settings::StormSettings;
 use weft_manager::{Event, Input};
 use weft_wire::Layout;
 use weft_wire::enums::PortState;
 use weft_wire::header::method;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sm::trap::{TrapBadMKey, TrapLink, TrapPortChangeState};
 use weft_wire::sm::{AttributeId, Notice, Trap};
@@ -57,15 +56,7 @@ fn smp(id: u64) -> Smp {
 }
 
 fn packet(slid: Lid, mad: Vec<u8>) -> Packet {
-    Packet {
-        slid,
-        dlid: Lid(1),
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::lid_routed(slid, Lid(1), mad)
 }
 
 /// A trap of `issuer` that came from `slid`.

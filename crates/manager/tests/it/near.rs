@@ -7,7 +7,7 @@ use weft_fabric::{Guid, PortNum, PortRef};
 use weft_manager::{Event, Input, SweepReason, SweepReport};
 use weft_wire::Layout;
 use weft_wire::header::method;
-use weft_wire::id::{Lid, PKey, Sl};
+use weft_wire::id::Lid;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, Notice, Trap, TrapPortChangeState};
 use weft_wire::smp::Smp;
@@ -152,15 +152,7 @@ fn trap(lid: Lid, transaction_id: u64) -> Packet {
     let mut mad = Vec::new();
     let notice = Notice::of(&trap, Notice::PRODUCER_SWITCH, lid);
     smp.write_lid_routed(&notice.to_bytes(), &mut mad);
-    Packet {
-        slid: lid,
-        dlid: Lid(1),
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
+    Packet::lid_routed(lid, Lid(1), mad)
 }
 
 #[test]

@@ -3,11 +3,10 @@
 
 use crate::common::{World, settings};
 use weft_emulator::io::Control;
-use weft_fabric::{Guid, Lid, PortNum, Sl};
+use weft_fabric::{Guid, Lid, PortNum};
 use weft_manager::sm::settings::Fencing;
 use weft_manager::{Input, Settings};
 use weft_wire::header::method;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, SmInfo};
 use weft_wire::smp::{Smp, SmpView};
@@ -83,15 +82,7 @@ fn asked(world: &mut World, m_key: u64, sm_key: u64) -> u64 {
     };
     let mut mad = Vec::new();
     Smp::get(AttributeId::SM_INFO, 0, 9, m_key).write_lid_routed(&info.to_bytes(), &mut mad);
-    let packet = Packet {
-        slid: Lid(3),
-        dlid: Lid(1),
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    };
+    let packet = Packet::lid_routed(Lid(3), Lid(1), mad);
     world.sent = Some(Vec::new());
     world.manager.handle(world.now, Input::Received(packet));
     world.run_for(0.001);

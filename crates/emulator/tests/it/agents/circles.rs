@@ -8,7 +8,7 @@ use weft_wire::Layout;
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, LinearFdb, SwitchInfo};
 
-use crate::agents::player::{ONE, Player, smp_packet};
+use crate::agents::player::{ONE, Player};
 
 /// A LID that nobody has.
 const LOOP: Lid = Lid(70);
@@ -103,7 +103,7 @@ fn inject(player: &mut Player) {
     let packet = Packet {
         dest_qp: 1,
         src_qp: 1,
-        ..smp_packet(Lid(1), LOOP, mad)
+        ..Packet::lid_routed(Lid(1), LOOP, mad)
     };
     assert_eq!(player.exchange(packet), []);
 }

@@ -8,7 +8,7 @@ use weft_wire::header::{method, version};
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, NodeInfo, PortInfo, PortStateInfo, SwitchInfo};
 
-use crate::agents::player::{ONE, Player, smp_packet};
+use crate::agents::player::{ONE, Player};
 
 const FABRICS: [&str; 5] = [
     "one-switch:4",
@@ -185,7 +185,7 @@ fn an_infiniband_probe_is_answered_with_the_omni_path_version() {
         mad[7] = hops;
         mad[8..16].copy_from_slice(&0x77u64.to_be_bytes());
         mad[16..18].copy_from_slice(&attribute.to_be_bytes());
-        smp_packet(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
+        Packet::lid_routed(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
     };
     let answer = player.exchange(probe(0x11, 0)).pop().unwrap().mad;
     let guid = player.host.0.to_be_bytes();

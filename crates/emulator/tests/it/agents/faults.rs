@@ -10,7 +10,7 @@ use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
 use weft_wire::smp::{DirectedRoute, Smp};
 
-use crate::agents::player::{Player, fabric, smp_packet};
+use crate::agents::player::{Player, fabric};
 
 const FABRIC: &str = "one-switch:3,radix=8";
 
@@ -28,7 +28,7 @@ fn request(path: &[u8], transaction: u64) -> Packet {
     let mut mad = Vec::new();
     let smp = Smp::get(AttributeId::NODE_INFO, 0, transaction, 0);
     smp.write_directed(&DirectedRoute::new(&ports).unwrap(), &[], &mut mad);
-    smp_packet(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
+    Packet::lid_routed(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
 }
 
 /// Sends `count` requests, a microsecond apart, and returns when which answer came.

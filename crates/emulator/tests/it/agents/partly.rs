@@ -5,9 +5,10 @@ use weft_emulator::io::Control;
 use weft_fabric::enums::{Mtu, PortState};
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::header::{method, status};
+use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, PortInfo, VlMtus};
 
-use crate::agents::player::{ONE, Player, smp_packet};
+use crate::agents::player::{ONE, Player};
 
 /// As `hfi1` does it (`mad.c`, `__subn_set_opa_portinfo`): the rest of a PortInfo is written, the answer is an error.
 #[test]
@@ -103,7 +104,7 @@ fn answers_come_from_the_lid_that_is_claimed() {
         let smp = player.smp(method::GET, AttributeId::NODE_INFO, 0);
         let mut mad = Vec::new();
         smp.write_lid_routed(&[], &mut mad);
-        player.exchange(smp_packet(Lid(1), Lid(4), mad))[0].slid
+        player.exchange(Packet::lid_routed(Lid(1), Lid(4), mad))[0].slid
     };
     assert_eq!(from(&mut player), Lid(4));
     let claims = Claims {

@@ -12,7 +12,7 @@ use weft_wire::pm::{
     PortErrorInfo, PortMask, PortStatus, PortStatusReq, VlDataCounters, VlErrorCounters, VlStatus,
 };
 
-use crate::agents::player::{Player, blocks, smp_packet};
+use crate::agents::player::{Player, blocks};
 
 pub(crate) const SWITCH: Lid = Lid(4);
 pub(crate) const HFI: Lid = Lid(1);
@@ -42,7 +42,7 @@ fn packet(dlid: Lid, method: u8, attribute: u16, modifier: u32, payload: &[u8]) 
     Packet {
         dest_qp: 1,
         src_qp: 1,
-        ..smp_packet(HFI, dlid, mad)
+        ..Packet::lid_routed(HFI, dlid, mad)
     }
 }
 

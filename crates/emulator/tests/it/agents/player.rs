@@ -3,7 +3,7 @@ use weft_emulator::io::{Control, Input, Output};
 use weft_emulator::{Emulator, Options};
 use weft_fabric::enums::PortState;
 use weft_fabric::generate::FabricSpec;
-use weft_fabric::{Guid, Lid, PKey, PortNum, Sl, Tick, Topology};
+use weft_fabric::{Guid, Lid, PortNum, Tick, Topology};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, method};
 use weft_wire::packet::Packet;
@@ -112,7 +112,7 @@ impl Player {
 
     fn ask(&mut self, slid: Lid, dlid: Lid, mad: Vec<u8>) -> Option<Answer> {
         let sent = MadHeader::decode(&mad).unwrap();
-        let answers = self.exchange(smp_packet(slid, dlid, mad));
+        let answers = self.exchange(Packet::lid_routed(slid, dlid, mad));
         assert!(answers.len() <= 1, "one request, {} answers", answers.len());
         let answer = answers.into_iter().next()?;
         let view = SmpView::parse(&answer.mad).unwrap();
@@ -228,18 +228,6 @@ pub(crate) const fn blocks(count: u32) -> u32 {
 pub(crate) const START: u32 = 1 << 9;
 /// "All ports" of PortInfo and its like.
 pub(crate) const ALL: u32 = 1 << 8;
-
-pub(crate) fn smp_packet(slid: Lid, dlid: Lid, mad: Vec<u8>) -> Packet {
-    Packet {
-        slid,
-        dlid,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
-    }
-}
 
 /// Nanoseconds later.
 pub(crate) fn after(now: Tick, ns: u64) -> Tick {

@@ -1,5 +1,5 @@
 //! Directed routes, LID routes, and the mix of both.
-use crate::agents::player::{ONE, Player, smp_packet};
+use crate::agents::player::{ONE, Player};
 use weft_dataplane::{Counter, VlCounter};
 use weft_fabric::enums::NodeType;
 use weft_fabric::{Guid, Lid, PortNum, Vl};
@@ -62,7 +62,7 @@ fn an_answer_tells_the_way_back_and_ends_with_pointer_zero() {
     let ports = path.map(PortNum);
     let mut mad = Vec::new();
     smp.write_directed(&DirectedRoute::new(&ports).unwrap(), &[], &mut mad);
-    let packet = smp_packet(Lid::PERMISSIVE, Lid::PERMISSIVE, mad);
+    let packet = Packet::lid_routed(Lid::PERMISSIVE, Lid::PERMISSIVE, mad);
     let answer = player.exchange(packet).pop().unwrap();
     let view = SmpView::parse(&answer.mad).unwrap();
     let route = view.directed.unwrap();
@@ -213,7 +213,7 @@ fn a_request_between_programs_is_delivered_on_active_links_only() {
         Packet {
             dest_qp: 1,
             src_qp: 1,
-            ..smp_packet(Lid(1), Lid(3), mad)
+            ..Packet::lid_routed(Lid(1), Lid(3), mad)
         }
     };
     assert_eq!(player.exchange(sa(3)), [], "links are only initialised");

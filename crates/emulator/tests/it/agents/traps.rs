@@ -168,11 +168,7 @@ fn a_host_tells_when_a_subnet_manager_starts_there() {
     let smp = player.smp(method::GET, AttributeId::SM_INFO, 0);
     let mut mad = Vec::new();
     smp.write_lid_routed(&[0; 26], &mut mad);
-    let arrived = player.exchange(crate::agents::player::smp_packet(
-        Lid(1),
-        Lid(2),
-        mad.clone(),
-    ));
+    let arrived = player.exchange(Packet::lid_routed(Lid(1), Lid(2), mad.clone()));
     assert_eq!(arrived.len(), 1);
     assert_eq!(arrived[0].mad, mad);
 }
