@@ -10,6 +10,7 @@ pub mod maintenance;
 pub mod members;
 mod parts;
 mod planning;
+mod programs;
 pub mod scenario;
 mod watch;
 
@@ -46,6 +47,21 @@ fn breach_lines(breaches: &[Breach]) -> String {
 /// A line for something at a moment.
 fn dated_line(at: Tick, what: impl fmt::Display) -> String {
     format!("  {:>13} ns  {what}\n", at.0)
+}
+
+/// Broken rules, what was done, and the last `max` events of several managers, with their numbers.
+fn story(
+    breaches: &[Breach],
+    steps: &[(Tick, String)],
+    events: &[(Tick, usize, Event)],
+    max: usize,
+) -> String {
+    let steps = steps.iter().map(|(at, step)| dated_line(*at, step));
+    let shown = events.len().saturating_sub(max);
+    let events = events[shown..].iter();
+    let events = events
+        .map(|(at, number, event)| dated_line(*at, format_args!("manager {number}: {event:?}")));
+    breach_lines(breaches) + &steps.chain(events).collect::<String>()
 }
 
 /// A line for each of the last `max` events.

@@ -55,16 +55,16 @@ fn row(attack: Attack) -> Vec<String> {
 fn check(attack: Attack) {
     let said = row(attack);
     let mut wrong = String::new();
-    for (guard, said) in COLUMNS.into_iter().zip(&said) {
+    for (guard, verdict) in COLUMNS.into_iter().zip(&said) {
         let outcomes = outcomes(attack, guard);
         let worst = outcomes.iter().map(Outcome::verdict).max();
-        if worst.map(|it| it.to_string()).as_ref() != Some(said) {
-            wrong += &format!("the page says {said}\n{}\n", described(&outcomes));
+        if worst.map(|it| it.to_string()).as_ref() != Some(verdict) {
+            wrong += &format!("the page says {verdict}\n{}\n", described(&outcomes));
         }
         if guard == Guard::Fenced {
             let told = outcomes.iter().map(|outcome| outcome.told).max();
             let told = told.unwrap().to_string();
-            if told != row(attack)[COLUMNS.len()] {
+            if told != said[COLUMNS.len()] {
                 wrong += &format!("told {told}\n{}\n", described(&outcomes));
             }
         }

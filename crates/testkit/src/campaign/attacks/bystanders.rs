@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft_fabric::{Guid, Lid, Tick};
+use weft_fabric::{Guid, Lid, Tick, Topology};
 use weft_wire::Layout;
-use weft_wire::header::{MadHeader, class, method, status};
-use weft_wire::id::{Gid, PKey};
+use weft_wire::header::{method, status};
+use weft_wire::id::Gid;
 use weft_wire::rmpp::DATA_AT;
 use weft_wire::sa::{McMemberRecord, PathRecord, attribute as attributes};
 
-use super::site::{PREFIX, Port};
+use crate::campaign::programs::{CREATE, GROUPS, Port, Programs};
 use crate::cluster::{Cluster, Delivered};
 use crate::oracle::multicast::Group;
 use crate::oracle::{Breach, Invariant};
-use crate::sa_request::{SaRequest, own_and_sm, to_sm};
 use crate::world::WorldError;
 
 /// A request without an answer after so long is lost: hosts' kernels wait longer before they ask again.
@@ -22,13 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Most that 99 of 100 requests may take: a hundredth of the time that the SA tells its clients to wait for an answer
 /// (`SaRespTime` 19, 2.1 s), so that no client notices.
 const P99_MAX: Duration = Duration::from_millis(20);
-/// DGID and SGID of a PathRecord.
-const BETWEEN: u64 = 1 << 2 | 1 << 3;
-/// MGID, PortGID, Q_Key, P_Key, SL and JoinState of an McMemberRecord: what creates a group.
-pub(super) const CREATE: u64 = 0x7 | 1 << 7 | 1 << 12 | 1 << 17;
 /// The bystanders' group.
-pub(super) const MGID: Gid = Gid {
-    prefix: 0xFF12_A01B_FE80_0000,
+const MGID: Gid = Gid {
+    prefix: GROUPS,
     interface: Guid(0xB757),
 };
 /// Number of wrong answers that are told.
@@ -36,7 +31,7 @@ const TOLD_MAX: usize = 3;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
+pub(super) enum Wanted {
     /// A path to a host with this LID.
     Path(Lid),
     /// Membership.
@@ -44,14 +39,12 @@ enum Wanted {
 }
 
 /// All of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Bystanders {
     pub(super) hosts: Vec<Port>,
-    port_guids: BTreeMap<Guid, Guid>,
+    pub(super) programs: Programs<(Tick, Wanted)>,
     /// LIDs before the attack, by host.
     lids: BTreeMap<Guid, Lid>,
-    open: BTreeMap<u64, (Tick, Wanted)>,
-    transaction: u64,
     /// Times from request to answer during the attack.
     times: Vec<Duration>,
     /// Row of the group in the switches' tables.
@@ -61,13 +54,16 @@ pub(super) struct Bystanders {
 }
 
 impl Bystanders {
-    pub(super) fn new(hosts: Vec<Port>, port_guids: BTreeMap<Guid, Guid>) -> Self {
+    pub(super) fn new(hosts: Vec<Port>, topology: &Topology) -> Self {
         Self {
             hosts,
-            port_guids,
             // Those of the attacker's requests are smaller.
-            transaction: 1 << 48,
-            ..Self::default()
+            programs: Programs::new(topology, 1 << 48),
+            lids: BTreeMap::new(),
+            times: Vec::new(),
+            row: None,
+            wrong: Vec::new(),
+            wrong_count: 0,
         }
     }
 
@@ -87,87 +83,41 @@ impl Bystanders {
         let Some(lid) = self.lids.get(&to.0).copied() else {
             return Ok(());
         };
-        let record = PathRecord {
-            sgid: self.gid(from),
-            dgid: self.gid(to),
-            numb_path: 1,
-            ..PathRecord::default()
-        };
-        let what = (method::GET, attributes::PATH_RECORD, BETWEEN);
-        self.send(cluster, from, what, &record.to_bytes(), Wanted::Path(lid))
+        let wanted = (cluster.now(), Wanted::Path(lid));
+        if !self.programs.ask_path(cluster, (from, to), wanted)? {
+            self.cannot_ask(from);
+        }
+        Ok(())
     }
 
     /// All join their group.
     pub(super) fn join(&mut self, cluster: &mut Cluster) -> Result<(), WorldError> {
         for host in self.hosts.clone() {
-            let record = self.membership(host);
+            let record = self.membership(host).to_bytes();
             let what = (method::SET, attributes::MC_MEMBER_RECORD, CREATE);
-            self.send(cluster, host, what, &record.to_bytes(), Wanted::Member)?;
+            let wanted = (cluster.now(), Wanted::Member);
+            if !self.programs.send(cluster, host, what, &record, wanted)? {
+                self.cannot_ask(host);
+            }
         }
         Ok(())
     }
 
     /// A host as a member of their group.
     pub(super) fn membership(&self, host: Port) -> McMemberRecord {
-        McMemberRecord {
-            mgid: MGID,
-            port_gid: self.gid(host),
-            q_key: 0xB1B,
-            p_key: PKey(0x8001),
-            join_full_member: true,
-            ..McMemberRecord::default()
-        }
+        self.programs.membership(host, MGID)
     }
 
-    /// PortGUID of a host.
-    pub(super) fn port_guid(&self, node: Guid) -> Guid {
-        self.port_guids.get(&node).copied().unwrap_or_default()
-    }
-
-    fn gid(&self, (node, _): Port) -> Gid {
-        Gid {
-            prefix: PREFIX,
-            interface: self.port_guid(node),
-        }
-    }
-
-    fn send(
-        &mut self,
-        cluster: &mut Cluster,
-        host: Port,
-        (method, attribute, mask): (u8, u16, u64),
-        record: &[u8],
-        wanted: Wanted,
-    ) -> Result<(), WorldError> {
-        self.transaction += 1;
-        let Some(lids) = own_and_sm(cluster.emulator.network(), host) else {
-            self.tell(format!("{} knows no SM", host.0));
-            return Ok(());
-        };
-        let request = SaRequest {
-            method,
-            attribute,
-            ib: attribute == attributes::PATH_RECORD,
-            mask,
-            record,
-            transaction: self.transaction,
-        };
-        self.open.insert(self.transaction, (cluster.now(), wanted));
-        cluster.send_from(host, to_sm(lids, request.mad()))
+    fn cannot_ask(&mut self, (node, _): Port) {
+        self.tell(format!("{node} knows no SM"));
     }
 
     /// An answer has come to one.
     pub(super) fn take(&mut self, delivered: &Delivered) {
+        let Some((mad, (asked, wanted))) = self.programs.answered(delivered) else {
+            return;
+        };
         let Delivered { at, host, packet } = delivered;
-        let Ok(mad) = MadHeader::decode(&packet.mad) else {
-            return;
-        };
-        if mad.mgmt_class != class::SUBN_ADM || !method::is_response(mad.method) {
-            return;
-        }
-        let Some((asked, wanted)) = self.open.remove(&mad.transaction_id) else {
-            return;
-        };
         self.times.push(at.since(asked));
         if mad.status != status::OK {
             self.tell(format!(
@@ -195,13 +145,11 @@ impl Bystanders {
 
     /// Requests that were lost, now that it is `now`.
     pub(super) fn look_for_lost(&mut self, now: Tick) {
-        let lost = self.open.values();
-        let lost = lost
-            .filter(|(asked, _)| now.since(*asked) > PATIENCE)
-            .count();
+        let before = self.programs.open.len();
+        let open = &mut self.programs.open;
+        open.retain(|_, (asked, _)| now.since(*asked) <= PATIENCE);
+        let lost = before - open.len();
         if lost > 0 {
-            self.open
-                .retain(|_, (asked, _)| now.since(*asked) <= PATIENCE);
             self.tell(format!(
                 "{lost} requests to the SA without an answer after 1 s"
             ));
@@ -233,8 +181,8 @@ impl Bystanders {
         }
     }
 
-    /// What went wrong for them.
-    pub(super) fn harm(&mut self) -> Vec<Breach> {
+    /// What went wrong for them, in one.
+    pub(super) fn harm(&mut self) -> Option<Breach> {
         let mut wrong = std::mem::take(&mut self.wrong);
         let untold = std::mem::take(&mut self.wrong_count) - wrong.len();
         if untold > 0 {
@@ -247,6 +195,6 @@ impl Bystanders {
             ));
         }
         let breach = |what| Breach::new(Invariant::ConsistentSnapshot, what);
-        wrong.into_iter().map(breach).collect()
+        (!wrong.is_empty()).then(|| breach(wrong.join("; ")))
     }
 }

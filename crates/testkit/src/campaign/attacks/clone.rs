@@ -18,7 +18,7 @@ pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {
     let hosts = &site.bystanders.hosts;
     let (victim, _) = hosts[site.rng.random_range(0..hosts.len())];
     let which = site.rng.random_range(0..3);
-    let port_guid = site.bystanders.port_guid(victim);
+    let port_guid = site.bystanders.programs.port_guid(victim);
     let claims = Claims {
         node_guid: (which != 1).then_some(victim),
         port_guid: (which != 0).then_some(port_guid),

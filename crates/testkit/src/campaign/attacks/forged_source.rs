@@ -7,9 +7,7 @@ use weft_wire::sa::attribute as attributes;
 
 use super::site::{STEP, Site};
 use crate::campaign::bring_up::RunError;
-
-/// MGID, PortGID and JoinState of an McMemberRecord.
-pub(super) const LEAVE: u64 = 0x3 | 1 << 17;
+use crate::campaign::programs::LEAVE;
 
 /// Takes every bystander out of the group.
 pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {

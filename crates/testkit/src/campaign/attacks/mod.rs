@@ -14,7 +14,8 @@
 //! | `sa_flood` | 6: registrations without end, and queries |
 //! | `trap_storm` | 8: traps without end, about others too |
 //! | `multicast_storm` | 9: groups that come and go |
-//! | `site` | the fabric, its clock and its judges |
+//! | `site` | the fabric and its clock |
+//! | `judges` | what others notice, and what the managers tell |
 //! | `bystanders` | what other hosts ask for, and get |
 //! | `guard` | the configurations |
 
@@ -22,6 +23,7 @@ mod bystanders;
 mod clone;
 mod forged_source;
 mod guard;
+mod judges;
 mod multicast_storm;
 mod rogue_manager;
 mod sa_flood;
@@ -206,19 +208,7 @@ impl Outcome {
 
     /// Harm, what the attacker did, and the last `events_max` events.
     pub fn describe(&self, events_max: usize) -> String {
-        let steps = self.steps.iter();
-        let steps = steps.map(|(at, step)| super::dated_line(*at, step));
-        let shown = self.events.len().saturating_sub(events_max);
-        let events = self.events[shown..].iter();
-        let events = events.map(|(at, number, event)| {
-            super::dated_line(*at, format_args!("manager {number}: {event:?}"))
-        });
-        format!(
-            "{}{}{}",
-            super::breach_lines(&self.harm),
-            steps.collect::<String>(),
-            events.collect::<String>()
-        )
+        super::story(&self.harm, &self.steps, &self.events, events_max)
     }
 }
 

@@ -5,11 +5,10 @@ use weft_wire::Layout;
 use weft_wire::header::method;
 use weft_wire::sa::attribute as attributes;
 
-use super::bystanders::CREATE;
-use super::forged_source::LEAVE;
 use super::sa_flood::group;
 use super::site::{STEP, Site};
 use crate::campaign::bring_up::RunError;
+use crate::campaign::programs::{CREATE, LEAVE};
 
 /// Groups, two at a step: 400 a second.
 const GROUPS: u64 = 4_000;

@@ -9,9 +9,9 @@ use weft_wire::header::{MadHeader, class, method, status};
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::{McMemberRecord, ServiceRecord, attribute as attributes};
 
-use super::bystanders::CREATE;
-use super::site::{PREFIX, STEP, Site};
+use super::site::{STEP, Site};
 use crate::campaign::bring_up::RunError;
+use crate::campaign::programs::{CREATE, GROUPS};
 
 /// Registrations of each kind.
 const REGISTRATIONS: u64 = 20_000;
@@ -19,8 +19,6 @@ const REGISTRATIONS: u64 = 20_000;
 const AT_A_STEP: u64 = 100;
 /// ServiceID, ServiceGID, ServiceP_Key and ServiceLease.
 const SERVICE: u64 = 0x17;
-/// Upper half of the groups' GIDs.
-const GROUPS: u64 = 0xFF12_A01B_FE80_0000;
 
 /// Registers, and asks for all nodes between.
 pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {
@@ -40,26 +38,14 @@ pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {
     Ok(Some(accepted(site)))
 }
 
-fn own_gid(site: &Site) -> Gid {
-    Gid {
-        prefix: PREFIX,
-        interface: site.attacker.port_guid,
-    }
-}
-
 /// The attacker as a member of a group.
 pub(super) fn group(site: &Site, interface: Guid) -> McMemberRecord {
-    McMemberRecord {
-        mgid: Gid {
-            prefix: GROUPS,
-            interface,
-        },
-        port_gid: own_gid(site),
-        q_key: 0xB1B,
-        p_key: PKey(0x8001),
-        join_full_member: true,
-        ..McMemberRecord::default()
-    }
+    let mgid = Gid {
+        prefix: GROUPS,
+        interface,
+    };
+    let programs = &site.bystanders.programs;
+    programs.membership(site.attacker.port, mgid)
 }
 
 fn ask_for_group(site: &mut Site, number: u64) -> Result<(), RunError> {
@@ -71,7 +57,7 @@ fn ask_for_group(site: &mut Site, number: u64) -> Result<(), RunError> {
 fn ask_for_service(site: &mut Site, number: u64) -> Result<(), RunError> {
     let record = ServiceRecord {
         service_id: number,
-        service_gid: own_gid(site),
+        service_gid: site.bystanders.programs.gid(site.attacker.port),
         service_p_key: PKey(0x8001),
         service_lease: u32::MAX,
         ..ServiceRecord::default()

@@ -10,31 +10,24 @@ use weft_dataplane::{Network, PortIndex};
 use weft_emulator::Options;
 use weft_emulator::io::Control;
 use weft_emulator::observe::{Observer, SetDone};
-use weft_fabric::enums::{PortState, SmState};
-use weft_fabric::{Guid, Lid, NodeId, PortNum, Sl, Tick, Topology};
+use weft_fabric::enums::PortState;
+use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick, Topology};
 use weft_manager::io::Event;
-use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::smp::{DirectedRoute, Smp};
 
 use super::bystanders::Bystanders;
-use super::{Attack, Guard, Told};
+use super::{Attack, Guard};
 use crate::campaign::bring_up::RunError;
-use crate::campaign::judge;
+use crate::campaign::programs::Port;
 use crate::cluster::{Cluster, Delivered};
-use crate::oracle::multicast::Group;
-use crate::oracle::{Breach, Invariant, lids};
+use crate::oracle::{Breach, lids};
 use crate::sa_request::{SaRequest, own_and_sm, to_sm};
-use crate::view::{self, FabricView};
+use crate::view;
 use crate::world::WorldError;
 
-/// A port, by its node.
-pub(super) type Port = (Guid, PortNum);
-
-/// Subnet prefix of the stock configuration.
-pub(super) const PREFIX: u64 = 0xFE80_0000_0000_0000;
 /// The honest managers' numbers.
-const HONEST: std::ops::Range<usize> = 0..2;
+pub(super) const HONEST: std::ops::Range<usize> = 0..2;
 /// The attacker's manager, where he runs one.
 pub(super) const ROGUE: usize = 2;
 /// Between two requests of bystanders, and two steps of an attack.
@@ -46,13 +39,12 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(90);
 /// It is left alone for so long then.
 const STILL: Duration = Duration::from_secs(12);
 /// Kinds of harm that are told.
-const HARM_MAX: usize = 8;
+pub(super) const HARM_MAX: usize = 8;
 
 /// The attacker's host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attacker {
     pub(super) port: Port,
-    pub(super) port_guid: Guid,
     /// Its LID before the attack, and that of the master.
     pub(super) lid: Lid,
     pub(super) sm_lid: Lid,
@@ -107,7 +99,7 @@ pub(super) struct Site {
     /// When the attack began.
     begun: Option<Tick>,
     /// LIDs of all but the attacker before the attack.
-    lids: BTreeMap<Guid, Lid>,
+    pub(super) lids: BTreeMap<Guid, Lid>,
     writes: Writes,
     count: u32,
     transaction: u64,
@@ -156,11 +148,9 @@ impl Site {
             ..Options::default()
         };
         let cluster = Cluster::new(Arc::clone(topology), options, members)?.serving(services);
-        let attacker = place(cluster.emulator.network(), topology, port)?;
-        let guids = topology.hfis();
-        let guids = guids.map(|(_, node)| (node.guid(), node.info.port_guid));
+        let attacker = place(cluster.emulator.network(), port)?;
         let mut site = Self {
-            bystanders: Bystanders::new(hosts, guids.collect()),
+            bystanders: Bystanders::new(hosts, topology),
             cluster,
             rng,
             attacker,
@@ -278,16 +268,7 @@ impl Site {
             DirectedRoute::new(ports).map_err(|error| RunError::Fabric(error.to_string()))?;
         let mut mad = Vec::new();
         smp.write_directed(&route, payload, &mut mad);
-        let packet = Packet {
-            slid: Lid::PERMISSIVE,
-            dlid: Lid::PERMISSIVE,
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: 0,
-            src_qp: 0,
-            mad,
-        };
-        Ok(self.send(packet)?)
+        Ok(self.send(Packet::directed(mad))?)
     }
 
     /// Sends a request of subnet management to a LID.
@@ -299,15 +280,7 @@ impl Site {
     ) -> Result<(), WorldError> {
         let mut mad = Vec::new();
         smp.write_lid_routed(payload, &mut mad);
-        self.send(Packet {
-            slid: self.attacker.lid,
-            dlid,
-            sl: Sl(0),
-            pkey: PKey::MGMT_FULL,
-            dest_qp: 0,
-            src_qp: 0,
-            mad,
-        })
+        self.send(Packet::lid_routed(self.attacker.lid, dlid, mad))
     }
 
     /// A request to the SA.
@@ -396,133 +369,6 @@ impl Site {
         let sets: Vec<String> = sets.collect();
         (!sets.is_empty()).then(|| sets.join(", "))
     }
-
-    /// Events of the honest managers since the attack began.
-    pub(super) fn told(&self) -> impl Iterator<Item = &Event> {
-        let honest = self
-            .events
-            .iter()
-            .filter(|(_, number, _)| HONEST.contains(number));
-        honest.map(|(.., event)| event)
-    }
-
-    /// What they tell of the attack.
-    pub(super) fn is_told(&self) -> Told {
-        let of_keys =
-            |event: &Event| matches!(event, Event::Trap { what, .. } if what.starts_with("bad "));
-        match self.names_attacker() {
-            true => Told::Who,
-            false if self.told().any(of_keys) => Told::What,
-            false => Told::Counted,
-        }
-    }
-
-    fn names_attacker(&self) -> bool {
-        let Attacker {
-            port, before, lid, ..
-        } = self.attacker;
-        let is_before = |end: &weft_manager::io::LinkEnd| (end.node, end.port) == before;
-        self.told().any(|event| match event {
-            Event::Trap { lid: of, what, .. } => *of == lid || what.contains(&format!("LID {lid}")),
-            Event::DeviceFault { node, .. } => *node == Some(port.0),
-            Event::DeviceRefused(refused) => is_before(&refused.trusted),
-            Event::TrapStorm { port, .. } | Event::MulticastStorm { port, .. } => is_before(port),
-            _ => false,
-        })
-    }
-
-    /// The attack is over: what was written counts as harm.
-    pub(super) fn end_attack(&mut self) {
-        if let Some(sets) = self.written() {
-            let what = format!("the attacker has written {sets}");
-            self.harmed(vec![Breach::new(Invariant::OneMaster, what)]);
-        }
-    }
-
-    /// Everything that must hold when the attack is over.
-    pub(super) fn judge_in_quiet(&mut self) {
-        self.end_attack();
-        let mut seen = self.judge();
-        seen.extend(self.judge_registers());
-        seen.extend(self.bystanders.harm());
-        self.harmed(seen);
-    }
-
-    fn harmed(&mut self, seen: Vec<Breach>) {
-        for breach in seen {
-            let told = self
-                .harm
-                .iter()
-                .any(|old| old.invariant == breach.invariant);
-            if !told && self.harm.len() < HARM_MAX {
-                let at = self.cluster.now();
-                self.steps.push((at, format!("harm: {breach}")));
-                self.harm.push(breach);
-            }
-        }
-    }
-
-    /// The registers without the attacker, whose own ways and LID nobody need keep.
-    fn view(&self) -> FabricView {
-        let mut view = view::read(self.cluster.emulator.network());
-        let (node, port) = self.attacker.before;
-        for (guid, PortNum(port)) in [(node, port), self.attacker.port] {
-            let place = view.find(guid);
-            let port = place
-                .and_then(|place| view.nodes[place].ports.get_mut(usize::from(port))?.as_mut());
-            if let Some(port) = port {
-                port.permitted = false;
-            }
-        }
-        view
-    }
-
-    /// One honest manager is master, and everything that it takes care of is in order.
-    fn judge(&self) -> Vec<Breach> {
-        let masters = self.cluster.running().filter(|(number, manager)| {
-            HONEST.contains(number) && manager.role() == SmState::MASTER
-        });
-        let masters: Vec<_> = masters.collect();
-        let view = view::read(self.cluster.emulator.network());
-        let [(number, master)] = masters.as_slice() else {
-            let what = format!("{} of the two managers are master", masters.len());
-            return vec![Breach::new(Invariant::OneMaster, what)];
-        };
-        let root = view.find(self.cluster.host(*number)).unwrap_or_default();
-        judge::rules(&view, root, master, &self.groups(&view), &[])
-    }
-
-    /// What holds at all times: bystanders reach each other, have the LIDs that they had, and get their group's packets.
-    fn judge_registers(&self) -> Vec<Breach> {
-        use crate::oracle::{multicast, reach};
-        let view = self.view();
-        let Some(root) = view.find(self.cluster.host(0)) else {
-            return Vec::new();
-        };
-        let mut breaches = reach::check_reachable(&view, root);
-        breaches.extend(reach::check_loops(&view));
-        let mut now = lids::by_guid(&view);
-        now.remove(&self.attacker.port.0);
-        breaches.extend(lids::check_stable(&self.lids, &now));
-        breaches.extend(multicast::check_delivery(&view, root, &self.groups(&view)));
-        breaches
-    }
-
-    /// The bystanders' group. Others have no members that count: those of opafm.xml, and the attacker's.
-    fn groups(&self, view: &FabricView) -> Vec<Group> {
-        let own = self.bystanders.group();
-        let rows = view.nodes.iter().map(|node| node.mft.len()).max();
-        let others = (0..rows.unwrap_or(0) as u32).filter(|row| {
-            let is_own = |own: &Group| own.row == *row;
-            !own.as_ref().is_some_and(is_own)
-        });
-        let others = others.map(|row| Group {
-            row,
-            receivers: Vec::new(),
-            senders: Vec::new(),
-        });
-        others.chain(own.clone()).collect()
-    }
 }
 
 fn not_well(when: &str, wrong: &[Breach]) -> RunError {
@@ -533,7 +379,7 @@ fn not_well(when: &str, wrong: &[Breach]) -> RunError {
     ))
 }
 
-fn place(network: &Network, topology: &Topology, port: Port) -> Result<Attacker, RunError> {
+fn place(network: &Network, port: Port) -> Result<Attacker, RunError> {
     let node = network.find(port.0).unwrap_or(NodeId(0));
     let at = network.device_at(node).port(port.1);
     let peer = at.and_then(|at| network.peer(at));
@@ -543,10 +389,8 @@ fn place(network: &Network, topology: &Topology, port: Port) -> Result<Attacker,
         ));
     };
     let leaf = network.device_at(network.node_of(peer));
-    let guid = topology.node(node).map(|node| node.info.port_guid);
     Ok(Attacker {
         port,
-        port_guid: guid.unwrap_or_default(),
         lid: Lid(0),
         sm_lid: Lid(0),
         before: (leaf.info.node_guid, network.number_of(peer)),

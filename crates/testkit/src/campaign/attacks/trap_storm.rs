@@ -2,12 +2,10 @@
 //! links that are good.
 
 use rand::RngExt;
-use weft_fabric::{Lid, PortNum, Sl};
+use weft_fabric::{Lid, PortNum};
 use weft_manager::io::{Event, SweepReason};
 use weft_wire::Layout;
 use weft_wire::header::method;
-use weft_wire::id::PKey;
-use weft_wire::packet::Packet;
 use weft_wire::sm::trap::{Trap, TrapChangeCapability, TrapLink, TrapPortChangeState};
 use weft_wire::sm::{AttributeId, Notice};
 use weft_wire::smp::Smp;
@@ -32,7 +30,8 @@ pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {
             let id = u64::from(step * AT_A_STEP + one);
             let trap = drawn(site.rng.random_range(0..4), leaf, own, port);
             let issuer = if site.rng.random_bool(0.5) { leaf } else { own };
-            site.send(packet(&trap, issuer, (own, site.attacker.sm_lid), id))?;
+            let notice = Notice::of(&trap, Notice::PRODUCER_SWITCH, issuer);
+            site.send_smp_to(site.attacker.sm_lid, smp(id), &notice.to_bytes())?;
         }
         site.pass(STEP)?;
     }
@@ -56,21 +55,9 @@ fn drawn(which: u32, leaf: Lid, own: Lid, port: PortNum) -> Trap {
     }
 }
 
-fn packet(trap: &Trap, issuer: Lid, (slid, dlid): (Lid, Lid), id: u64) -> Packet {
-    let notice = Notice::of(trap, Notice::PRODUCER_SWITCH, issuer);
-    let smp = Smp {
+fn smp(id: u64) -> Smp {
+    Smp {
         method: method::TRAP,
         ..Smp::get(AttributeId::NOTICE, 0, id, 0)
-    };
-    let mut mad = Vec::new();
-    smp.write_lid_routed(&notice.to_bytes(), &mut mad);
-    Packet {
-        slid,
-        dlid,
-        sl: Sl(0),
-        pkey: PKey::MGMT_FULL,
-        dest_qp: 0,
-        src_qp: 0,
-        mad,
     }
 }

@@ -8,8 +8,9 @@ use weft_emulator::io::Control;
 use weft_fabric::PortRef;
 
 use super::fault::Fault;
-use super::place::{Port, any};
+use super::place::any;
 use super::plant::{MS, Plant, Planter, S};
+use crate::campaign::programs::Port;
 
 impl Planter<'_> {
     pub(super) fn cable(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {

@@ -26,6 +26,7 @@ pub use fault::{Fault, State};
 
 use super::bring_up::RunError;
 use super::election::Trouble;
+use super::programs::Port;
 use super::watch::SetWatch;
 use super::{judge, parts};
 use crate::cluster::{Cluster, ServiceSettings};
@@ -34,7 +35,7 @@ use crate::oracle::{Breach, Invariant, counters, lids, masters, quiet};
 use crate::view::{self, FabricView};
 use crate::world::WorldError;
 use clients::Clients;
-use place::{Places, Port, any};
+use place::{Places, any};
 use plant::{Plant, Step};
 
 /// I9: from the end of a fault to a fabric in which everything holds, as in the campaign of elections.
@@ -114,19 +115,7 @@ pub struct Outcome {
 impl Outcome {
     /// Breaches, what was done, and the last `events_max` events.
     pub fn describe(&self, events_max: usize) -> String {
-        let steps = self.steps.iter();
-        let steps = steps.map(|(at, step)| super::dated_line(*at, step));
-        let shown = self.events.len().saturating_sub(events_max);
-        let events = self.events[shown..].iter();
-        let events = events.map(|(at, number, event)| {
-            super::dated_line(*at, format_args!("manager {number}: {event:?}"))
-        });
-        format!(
-            "{}{}{}",
-            super::breach_lines(&self.breaches),
-            steps.collect::<String>(),
-            events.collect::<String>()
-        )
+        super::story(&self.breaches, &self.steps, &self.events, events_max)
     }
 }
 

@@ -4,8 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
 
-/// A port, by its node.
-pub(super) type Port = (Guid, PortNum);
+use crate::campaign::programs::Port;
 
 /// The nodes and cables of a fabric that may break: not the hosts of the managers, nor their cables.
 #[derive(Debug, Clone)]

@@ -8,8 +8,9 @@ use weft_fabric::{Guid, Lid, Topology};
 use weft_wire::sm::AttributeId;
 
 use super::fault::Fault;
-use super::place::{Places, Port, any};
+use super::place::{Places, any};
 use crate::campaign::election::Trouble;
+use crate::campaign::programs::Port;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const S: u64 = 1_000 * MS;
