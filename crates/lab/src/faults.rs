@@ -8,7 +8,6 @@ use std::time::Duration;
 use weft_fabric::text::for_terminal;
 use weft_fabric::{FabricSpec, Topology};
 use weft_lab::experiment::fabric::Fabric;
-use weft_testkit::campaign::EVENTS_SHOWN;
 use weft_testkit::campaign::faults::{Cell, Fault, Outcome, State, run};
 
 use crate::run::files::read;
@@ -130,13 +129,12 @@ fn told(arguments: &Arguments, cell: Cell, topology: &Arc<Topology>) -> Told {
 }
 
 fn described(outcome: &Outcome, trace: bool) -> String {
-    let events_max = if trace { usize::MAX } else { EVENTS_SHOWN };
     format!(
         "  seed {}, replay: weft-lab faults --fault {} --state {} --seed {} --trace\n{}",
         outcome.seed,
         outcome.cell.fault.number(),
         outcome.cell.state.name(),
         outcome.seed,
-        outcome.describe(events_max)
+        outcome.describe(crate::events_max(trace))
     )
 }

@@ -39,7 +39,7 @@ enum Campaign {
     /// Each fault of the catalogue in each state of a fabric, with two managers, their SAs and PMs.
     #[command(mut_arg("seeds", |seeds| seeds.default_value("0..4")))]
     Faults(faults::Arguments),
-    /// Attacks of a hostile host on a fabric with two managers, with the stock configuration and with keys.
+    /// Attacks of a hostile host on a fabric with two managers, in each of four configurations.
     #[command(mut_arg("seeds", |seeds| seeds.default_value("0..4")))]
     Attack(attacks::Arguments),
     /// Scenarios from files: traffic on a fabric, compared with published measurements.

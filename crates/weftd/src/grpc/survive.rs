@@ -1,4 +1,4 @@
-//! A call whose answer panics is answered all the same, and its connection goes on.
+//! A call that panics before its answer has begun is answered all the same, and its connection goes on.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
