@@ -12,6 +12,7 @@ use weft_wire::sm::{Notice, Trap};
 use weft_wire::smp::SmpView;
 
 use super::Manager;
+use super::trap_storms::link_of;
 
 impl Manager {
     /// Counts and reports a trap that its sender may not send, and says whether it is one.
@@ -19,9 +20,10 @@ impl Manager {
         &mut self,
         packet: &Packet,
         view: &SmpView<'_>,
-        notice: &Notice,
+        (notice, trap): (&Notice, Option<&Trap>),
     ) -> bool {
-        let named = [Some(notice.issuer_lid), link_owner(notice)];
+        let of_link = trap.and_then(link_of).map(|of| of.lid);
+        let named = [Some(notice.issuer_lid), of_link];
         let forged = view.header.mgmt_class == class::SM_LID_ROUTED
             && named
                 .into_iter()
@@ -36,8 +38,8 @@ impl Manager {
 
     /// Whether the sender at one LID and the node with another are the same.
     fn speaks_for(&self, sender: Lid, lid: Lid) -> bool {
-        let node = self.node_with(sender);
-        sender == lid || (node.is_some() && self.node_with(lid) == node)
+        let same = |node| self.node_with(lid) == Some(node);
+        sender == lid || self.node_with(sender).is_some_and(same)
     }
 
     /// Reports who sends such traps and where, once in a sweep.
@@ -47,22 +49,11 @@ impl Manager {
             self.out.fault_of_nobody(what);
             return;
         };
-        let device = &self.devices[node];
-        let peer = self.planning.plan.peer(node, device.end_port());
-        let before = peer.map(|at| (self.devices[at.node].identity.guid, at.port));
-        let place = before.map_or(String::new(), |at| {
+        let place = self.port_before(node).map_or(String::new(), |at| {
             let end = self.devices.link_end(at);
             format!(" (behind port {} of {})", end.port, end.name)
         });
         let what = format!("sends traps in the name of other nodes{place}: they are ignored");
         self.out.fault_once(&mut self.devices[node], &what);
-    }
-}
-
-/// The LID of the node whose link a trap is about.
-fn link_owner(notice: &Notice) -> Option<Lid> {
-    match notice.trap()? {
-        Trap::LinkIntegrity(of) | Trap::BufferOverrun(of) | Trap::FlowWatchdog(of) => Some(of.lid),
-        _ => None,
     }
 }

@@ -13,7 +13,7 @@ const STORM: &str = "ends multicast groups more often than McDosThreshold";
 impl Manager {
     /// A port has ended too many groups.
     pub(super) fn multicast_storm(&mut self, now: Tick, storm: MulticastStorm) {
-        let before = self.port_before(storm.port);
+        let before = self.port_before_hfi(storm.port);
         let changed = before.and_then(|at| self.change_unasked(now, at, storm.action, STORM));
         if let Some(port) = changed {
             self.out.event(Event::MulticastStorm {
@@ -25,14 +25,13 @@ impl Manager {
     }
 
     /// The switch's port before an HFI.
-    fn port_before(&self, port_guid: Guid) -> Option<(Guid, PortNum)> {
+    fn port_before_hfi(&self, port_guid: Guid) -> Option<(Guid, PortNum)> {
         let mut all = self.devices.numbers();
         let hfi = all.find(|number| {
             let device = &self.devices[*number];
             let node = device.observed.node.as_ref();
             !device.is_switch() && node.is_some_and(|node| node.info.port_guid == port_guid)
         })?;
-        let peer = self.planning.plan.peer(hfi, self.devices[hfi].end_port())?;
-        Some((self.devices[peer.node].identity.guid, peer.port))
+        self.port_before(hfi)
     }
 }

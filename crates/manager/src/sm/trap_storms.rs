@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use weft_fabric::{Guid, Lid, PortNum, Tick};
 use weft_wire::sm::Trap;
+use weft_wire::sm::trap::TrapLink;
 
 use super::Manager;
 use super::settings::StormSettings;
@@ -80,8 +81,7 @@ impl Storms {
 impl Manager {
     /// Counts a trap about link errors; disables a port that sends too many.
     pub(super) fn link_errors_reported(&mut self, now: Tick, trap: &Trap) {
-        let (Trap::LinkIntegrity(of) | Trap::BufferOverrun(of) | Trap::FlowWatchdog(of)) = trap
-        else {
+        let Some(of) = link_of(trap) else {
             return;
         };
         let settings = self.settings.links.storms;
@@ -103,8 +103,22 @@ impl Manager {
         if device.is_switch() {
             return Some((device.identity.guid, port));
         }
-        let peer = self.planning.plan.peer(number, device.end_port())?;
+        self.port_before(number)
+    }
+
+    /// The port that the end port of a node is cabled to.
+    pub(super) fn port_before(&self, number: u32) -> Option<(Guid, PortNum)> {
+        let end = self.devices[number].end_port();
+        let peer = self.planning.plan.peer(number, end)?;
         Some((self.devices[peer.node].identity.guid, peer.port))
+    }
+}
+
+/// The link whose errors a trap reports.
+pub(super) fn link_of(trap: &Trap) -> Option<&TrapLink> {
+    match trap {
+        Trap::LinkIntegrity(of) | Trap::BufferOverrun(of) | Trap::FlowWatchdog(of) => Some(of),
+        _ => None,
     }
 }
 

@@ -26,13 +26,13 @@ impl Manager {
             return; // it is for the master
         }
         self.repress(packet, view);
-        if self.leave_forged(packet, view, &notice) {
+        let trap = notice.trap();
+        if self.leave_forged(packet, view, (&notice, trap.as_ref())) {
             return;
         }
         let id = view.header.transaction_id;
         let repeated = self.out.lately.has_come(now, &notice, id);
         self.out.pass_on(now, view.payload, repeated);
-        let trap = notice.trap();
         let what = self.trap_in_words(trap.as_ref());
         let lid = notice.issuer_lid;
         let number = self.out.totals.traps;
