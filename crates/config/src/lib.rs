@@ -62,6 +62,7 @@ pub use objects::{
 pub use pattern::{NodePattern, PatternError};
 pub use pm::{Limit, Pm};
 pub use reference::{reference, reference_markdown, stricter_markdown};
+pub use secret::is_key;
 pub use section::Row;
 pub use shared::{Logging, MAX_INSTANCES, Shared, SyslogFacility};
 pub use sm::{

@@ -4,6 +4,6 @@
 const TAGS: [&str; 2] = ["SmKey", "MKey"];
 
 /// Whether the value of an element is a key.
-pub(crate) fn is_key(tag: &str) -> bool {
+pub fn is_key(tag: &str) -> bool {
     TAGS.contains(&tag)
 }

@@ -26,8 +26,6 @@ const OWN: [&str; 11] = [
 /// Beginnings and ends of names of such elements: `LogLevel`, `SM_LogMask`, `CoreDumpDir`, `Ssl…`.
 const OWN_BEGIN: [&str; 4] = ["Log", "CoreDump", "Ssl", "Fm"];
 const OWN_END: &str = "_LogMask";
-/// Keys: two bytes of a checksum stand in their place, enough to tell two apart and too few to find one.
-const KEYS: [&str; 2] = ["SmKey", "MKey"];
 /// Differences that are told.
 const TOLD_MAX: usize = 64;
 /// Longest value that is told, characters.
@@ -133,18 +131,22 @@ fn short(value: &str) -> String {
 }
 
 fn is_own(place: &str) -> bool {
-    let name = place.rsplit('/').next().unwrap_or(place);
-    let name = name.split('[').next().unwrap_or(name);
+    let name = element(place);
     // Names and priorities of virtual fabrics are everybody's.
     let of_manager = place.matches('/').count() == 1;
     let begins = OWN_BEGIN.iter().any(|own| name.starts_with(own));
     of_manager && (OWN.contains(&name) || begins || name.ends_with(OWN_END))
 }
 
-fn masked(path: &str, value: String) -> String {
+/// The name of the element at the end of a path.
+fn element(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_key = KEYS.iter().any(|key| name.split('[').next() == Some(key));
-    match is_key {
+    name.split('[').next().unwrap_or(name)
+}
+
+/// Two bytes of a checksum stand in the place of a key: enough to tell two apart and too few to find one.
+fn masked(path: &str, value: String) -> String {
+    match weft_config::is_key(element(path)) {
         true => format!("a key #{:04x}", crc32c::crc32c(value.as_bytes()) & 0xFFFF),
         false => value,
     }
