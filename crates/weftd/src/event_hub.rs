@@ -142,6 +142,15 @@ pub(crate) struct Subscription {
     pub(crate) coming: broadcast::Receiver<Arc<Stamped>>,
 }
 
+/// A plan that the configuration file does not have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Planned {
+    /// What is said of it; empty where there is none.
+    pub(crate) words: Arc<str>,
+    /// Whether it is in force; else it has ended.
+    pub(crate) in_force: bool,
+}
+
 /// The configuration in force.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InForce {
@@ -169,8 +178,7 @@ pub(crate) struct EventHub {
     /// End of the last sweep that found the fabric, nanoseconds since 1970; 0 before the first.
     seen_unix_ns: AtomicU64,
     config: watch::Sender<Arc<InForce>>,
-    /// Description of the plans that the configuration file lacks.
-    planned: watch::Sender<Arc<str>>,
+    planned: watch::Sender<Planned>,
     /// What people have decided about routes; none before the manager has told it.
     routing: watch::Sender<Option<Arc<RoutingState>>>,
     journal: Mutex<Journal>,
@@ -190,7 +198,7 @@ impl EventHub {
             attachment: watch::Sender::new(Attachment::now(true)),
             seen_unix_ns: AtomicU64::new(0),
             config: watch::Sender::new(Arc::new(config)),
-            planned: watch::Sender::new(Arc::from("")),
+            planned: watch::Sender::default(),
             routing: watch::Sender::default(),
             journal: Mutex::default(),
             counters: Counters::new(),
@@ -265,14 +273,13 @@ impl EventHub {
         self.config.subscribe()
     }
 
-    /// The plan in force that the configuration file does not have, in words; empty where there is
-    /// none.
+    /// What is said of a plan that the configuration file does not have; empty where there is none.
     pub(crate) fn planned(&self) -> Arc<str> {
-        self.planned.borrow().clone()
+        self.planned.borrow().words.clone()
     }
 
     /// Changes of that.
-    pub(crate) fn plans(&self) -> watch::Receiver<Arc<str>> {
+    pub(crate) fn plans(&self) -> watch::Receiver<Planned> {
         self.planned.subscribe()
     }
 
@@ -325,8 +332,8 @@ impl EventHub {
         self.tell(DaemonEvent::Attachment(attachment));
     }
 
-    pub(crate) fn set_planned(&self, planned: String) {
-        self.planned.send_replace(planned.into());
+    pub(crate) fn set_planned(&self, planned: Planned) {
+        self.planned.send_replace(planned);
     }
 
     pub(crate) fn set_config(&self, config: InForce) {

@@ -100,7 +100,7 @@ impl Actor {
             hub: parts.hub.clone(),
             log: parts.log.levels.clone(),
         };
-        parts.hub.set_planned(parts.drift.message());
+        parts.hub.set_planned(parts.drift.planned());
         Self {
             orders,
             own_orders,
@@ -436,7 +436,7 @@ impl Actor {
         fabrics::tell(&self.hub, fabrics.as_ref());
         config::log_warnings(&findings);
         self.drift.reloaded(&version).await;
-        self.hub.set_planned(self.drift.message());
+        self.hub.set_planned(self.drift.planned());
         Ok(Reloaded {
             findings,
             applied: true,
@@ -490,7 +490,7 @@ impl Actor {
             .unwrap_or("an earlier plan")
             .to_owned();
         self.drift.in_force(version, &what).await;
-        self.hub.set_planned(self.drift.message());
+        self.hub.set_planned(self.drift.planned());
     }
 
     async fn adopt(&self, condition: Condition, wanted: Arrangement) -> Result<Adopted, Refusal> {

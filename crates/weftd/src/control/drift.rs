@@ -9,6 +9,7 @@ use weft_manager::sm::Settings;
 
 use super::Version;
 use crate::config::{Source, Usable};
+use crate::event_hub::Planned;
 use crate::route_settings::{Changed, RouteSettings};
 use crate::store;
 
@@ -35,6 +36,8 @@ pub(crate) struct Drift {
     note: Option<PathBuf>,
     file: Identity,
     told: String,
+    /// Whether what is told of is in force; else it has ended.
+    in_force: bool,
 }
 
 impl Drift {
@@ -63,12 +66,20 @@ impl Drift {
         if !told.is_empty() {
             warn!(event = "plan_ended", "{told}");
         }
-        Self { note, file, told }
+        Self {
+            note,
+            file,
+            told,
+            in_force: false,
+        }
     }
 
     /// Message for users; empty if the file contains everything in force.
-    pub(crate) fn message(&self) -> String {
-        self.told.clone()
+    pub(crate) fn planned(&self) -> Planned {
+        Planned {
+            words: self.told.as_str().into(),
+            in_force: self.in_force,
+        }
     }
 
     /// The file was read again and is in force.
@@ -81,6 +92,7 @@ impl Drift {
     pub(super) async fn in_force(&mut self, version: &Version, what: &str) {
         let now = identity(version);
         let is_file = now == self.file;
+        self.in_force = !is_file;
         self.told = match is_file {
             true => String::new(),
             false => format!(
@@ -273,23 +285,31 @@ mod tests {
             .find(|kind| *kind != planned.arrangement.settings.routing.engine)
             .unwrap();
         let mut first = Drift::open(note.clone(), &source, &usable(STOCK));
-        assert_eq!(first.message(), "");
+        assert_eq!(first.planned().words.to_string(), "");
         first.in_force(&planned, "another engine").await;
         assert!(
             first
-                .message()
+                .planned()
+                .words
+                .to_string()
                 .starts_with("another engine is in force until")
         );
 
         let mut second = Drift::open(note.clone(), &source, &usable(STOCK));
-        let told = second.message();
+        let told = second.planned().words.to_string();
         assert!(
             told.starts_with("another engine was in force before"),
             "{told}"
         );
         second.reloaded(&version(usable(STOCK))).await;
-        assert_eq!(second.message(), "");
-        assert_eq!(Drift::open(note, &source, &usable(STOCK)).message(), "");
+        assert_eq!(second.planned().words.to_string(), "");
+        assert_eq!(
+            Drift::open(note, &source, &usable(STOCK))
+                .planned()
+                .words
+                .to_string(),
+            ""
+        );
     }
 
     #[tokio::test]
@@ -307,13 +327,19 @@ mod tests {
         let planned = version(usable(&changed));
         drift.in_force(&planned, "another configuration").await;
         assert_eq!(
-            drift.message(),
+            drift.planned().words.to_string(),
             "another configuration is in force until weftd ends or reads its configuration file, which lacks it: SweepInterval"
         );
         let in_other_words = changed.replace(to, "<SweepInterval> 600 </SweepInterval><!-- s -->");
         let now = Drift::open(note.clone(), &source, &usable(&in_other_words));
-        assert_eq!(now.message(), "");
-        assert_ne!(Drift::open(note, &source, &usable(STOCK)).message(), "");
+        assert_eq!(now.planned().words.to_string(), "");
+        assert_ne!(
+            Drift::open(note, &source, &usable(STOCK))
+                .planned()
+                .words
+                .to_string(),
+            ""
+        );
     }
 
     #[tokio::test]
@@ -328,10 +354,13 @@ mod tests {
         let (then, file) = (routing.spine_first, !routing.spine_first);
         let mut drift = Drift::open(note.clone(), &source, &usable(STOCK));
         drift.in_force(&back, "back to 03:10").await;
-        let told = drift.message();
+        let told = drift.planned().words.to_string();
         let ends = format!("which lacks it: SpineFirstRouting {then} now, {file} in the file");
         assert!(told.ends_with(&ends), "{told}");
-        let told = Drift::open(note.clone(), &source, &usable(STOCK)).message();
+        let told = Drift::open(note.clone(), &source, &usable(STOCK))
+            .planned()
+            .words
+            .to_string();
         let ends = format!("is followed: SpineFirstRouting {then} then, {file} in the file");
         assert!(told.ends_with(&ends), "{told}");
     }

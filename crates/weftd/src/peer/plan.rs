@@ -8,7 +8,7 @@ use tracing::warn;
 use weft_fabric::enums::SmState;
 
 use super::{Offer, PartKind};
-use crate::event_hub::EventHub;
+use crate::event_hub::{EventHub, Planned};
 
 /// Longest description that is taken over, characters.
 const WORDS_MAX: usize = 2000;
@@ -18,10 +18,15 @@ pub(crate) async fn offer_plan(offer: Arc<Offer>, hub: Arc<EventHub>) {
     let mut plans = hub.plans();
     while plans.changed().await.is_ok() {
         let plan = plans.borrow_and_update().clone();
-        let words = (!plan.is_empty()).then(|| Arc::from(plan.as_bytes()));
-        offer.put(PartKind::Plan, words);
+        offer.put(PartKind::Plan, offered(&plan));
     }
     std::future::pending::<()>().await;
+}
+
+/// What standbys are told of a plan: nothing of one that has ended already.
+fn offered(plan: &Planned) -> Option<Arc<[u8]>> {
+    let tells = plan.in_force && !plan.words.is_empty();
+    tells.then(|| Arc::from(plan.words.as_bytes()))
 }
 
 /// Says which plan of the master before has ended when this manager takes over.
@@ -47,8 +52,30 @@ pub(crate) async fn tell_ended(
                  its own configuration file; plan it again if it is wanted. There it said: {words}"
             );
             warn!(event = "plan_ended", "{told}");
-            hub.set_planned(told);
+            hub.set_planned(Planned {
+                words: told.into(),
+                in_force: false,
+            });
         }
     }
     std::future::pending::<()>().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_has_ended_is_not_handed_on() {
+        let plan = |words: &str, in_force| Planned {
+            words: words.into(),
+            in_force,
+        };
+        assert_eq!(
+            offered(&plan("dmodc", true)).as_deref(),
+            Some(&b"dmodc"[..])
+        );
+        assert_eq!(offered(&plan("it has ended", false)), None);
+        assert_eq!(offered(&plan("", true)), None);
+    }
 }
