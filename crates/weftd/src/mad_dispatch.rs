@@ -99,7 +99,10 @@ async fn deal(
             permit = to_queries.reserve(), if !shares.is_empty() => match permit {
                 Ok(permit) => permit.send(shares.take(BATCH_MAX)),
                 // Nobody can answer them.
-                Err(_) => shares = Shares::default(),
+                Err(_) => {
+                    report(&mut shares, &hub);
+                    shares = Shares::default();
+                }
             },
             () = next_report.as_mut(), if shares.has_dropped() => {
                 report(&mut shares, &hub);
