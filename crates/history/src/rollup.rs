@@ -68,9 +68,9 @@ struct Row {
 impl Row {
     /// The row that stands for both where the other one was read before in the same time: the worst quality is kept.
     fn after(mut self, before: Option<Self>) -> Self {
-        let worst = before.and_then(|before| before.values.link_quality);
-        let quality = &mut self.values.link_quality;
-        *quality = quality.map_or(worst, |now| Some(worst.map_or(now, |worst| now.min(worst))));
+        let before = before.and_then(|row| row.values.link_quality);
+        let both = [before, self.values.link_quality];
+        self.values.link_quality = both.into_iter().flatten().min();
         self
     }
 }

@@ -53,6 +53,14 @@ impl PortValues {
     };
 }
 
+/// Quality of a link of which none is known, in files.
+pub(crate) const UNKNOWN: u8 = u8::MAX;
+
+/// The quality of a link as files have it, if it is known.
+pub(crate) fn known_quality(quality: u8) -> Option<u8> {
+    (quality != UNKNOWN).then_some(quality)
+}
+
 /// Longest text of a column, bytes; longer ones are cut.
 pub(crate) const TEXT_MAX: usize = 64 << 10;
 

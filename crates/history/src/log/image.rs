@@ -2,15 +2,13 @@
 //! first frame of a log has all of every port.
 
 use super::varint::{put, put_text, take, take_text};
-use crate::row::{PortKey, PortRow, PortValues, TEXT_MAX, Totals};
+use crate::row::{PortKey, PortRow, PortValues, TEXT_MAX, Totals, UNKNOWN, known_quality};
 
 /// Bits of the word that says what follows of a port: each counter's, that of the name, that the port is gone, and that of
 /// the quality of its link.
 const NAME: u64 = 1 << 27;
 const GONE: u64 = 1 << 28;
 const QUALITY: u64 = 1 << 29;
-/// Quality of a link of which none is known.
-const UNKNOWN: u8 = u8::MAX;
 
 /// What a frame has of a port.
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +187,7 @@ impl Change<'_> {
             *total = total.wrapping_add(added);
         }
         if let Some(quality) = self.quality {
-            values.link_quality = (quality != UNKNOWN).then_some(quality);
+            values.link_quality = known_quality(quality);
         }
         Some((known, values))
     }

@@ -10,7 +10,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::error::HistoryError;
-use crate::row::{COUNTERS, EventRow, PortKey, PortValues};
+use crate::row::{COUNTERS, EventRow, PortKey, PortValues, UNKNOWN, known_quality};
 use crate::tables::Table;
 
 /// Rows of a row group.
@@ -25,9 +25,6 @@ pub(super) const PORT: usize = 2;
 const NAME: usize = 3;
 pub(super) const FIRST: usize = 4;
 pub(super) const QUALITY: usize = FIRST + COUNTERS.len();
-
-/// Quality of a link of which none is known.
-pub(super) const UNKNOWN: i32 = 255;
 
 /// Values of a column. Numbers without sign are kept as the same bits.
 #[derive(Debug, Clone)]
@@ -140,13 +137,6 @@ pub(super) fn properties(table: Table) -> Result<WriterProperties, HistoryError>
     Ok(properties.build())
 }
 
-/// The quality of a link, if it is known.
-pub(super) fn quality(value: i32) -> Option<u8> {
-    u8::try_from(value)
-        .ok()
-        .filter(|value| i32::from(*value) != UNKNOWN)
-}
-
 impl Batch {
     /// No rows of a table.
     pub(crate) fn empty(table: Table) -> Self {
@@ -197,7 +187,7 @@ impl Batch {
         for (place, total) in values.totals.iter().enumerate() {
             self.long(FIRST + place, *total as i64);
         }
-        self.int(QUALITY, values.link_quality.map_or(UNKNOWN, i32::from));
+        self.int(QUALITY, values.link_quality.unwrap_or(UNKNOWN).into());
     }
 
     /// Appends an event.
@@ -281,7 +271,7 @@ impl Batch {
     pub(crate) fn values(&self, row: usize) -> PortValues {
         PortValues {
             totals: std::array::from_fn(|place| self.long_at(FIRST + place, row) as u64),
-            link_quality: quality(self.int_at(QUALITY, row).into()),
+            link_quality: known_quality(self.int_at(QUALITY, row)),
         }
     }
 

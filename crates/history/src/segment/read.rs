@@ -18,11 +18,11 @@ use parquet::file::reader::{ChunkReader, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedRowGroupReader;
 use parquet::file::statistics::Statistics;
 
-use super::columns::{Batch, Column, FIRST, GUID, PORT, QUALITY, TIME, UNKNOWN, quality};
+use super::columns::{Batch, Column, FIRST, GUID, PORT, QUALITY, TIME};
 use super::name::SegmentName;
 use super::write::GROUPS;
 use crate::error::HistoryError;
-use crate::row::PortValues;
+use crate::row::{PortValues, UNKNOWN, known_quality};
 use crate::tables::Table;
 
 /// Most bytes of the metadata.
@@ -196,7 +196,8 @@ impl Group<'_> {
         self.read(QUALITY, span, &mut column)?;
         if let Column::Int(column) = column {
             for (values, row) in all.iter_mut().zip(rows) {
-                values.link_quality = quality(column[row - first]);
+                let quality = u8::try_from(column[row - first]).ok();
+                values.link_quality = quality.and_then(known_quality);
             }
         }
         Ok(all)
@@ -210,15 +211,19 @@ impl Group<'_> {
         Ok(batch)
     }
 
+    /// Segments of earlier versions end before the qualities of links.
+    fn is_before_quality(&self) -> bool {
+        let columns = self.segment.metadata.row_group(self.number).num_columns();
+        matches!(self.segment.table, Table::Counters(_)) && columns == QUALITY
+    }
+
     /// Some rows of a column.
     fn read(&self, place: usize, rows: Range<usize>, to: &mut Column) -> Result<(), HistoryError> {
-        let there = self.segment.metadata.row_group(self.number).num_columns();
-        let is_counters = matches!(self.segment.table, Table::Counters(_));
-        // Segments of earlier versions end before the qualities of links.
-        if let Column::Int(to) = to
-            && (is_counters, place, there) == (true, QUALITY, QUALITY)
+        if place == QUALITY
+            && let Column::Int(to) = to
+            && self.is_before_quality()
         {
-            to.resize(rows.len(), UNKNOWN);
+            to.resize(rows.len(), UNKNOWN.into());
             return Ok(());
         }
         let column = self.reader.get_column_reader(place);
