@@ -1,8 +1,8 @@
 //! One byte for each port.
 
 use weft_fabric::enums::{PhysState, PortState};
-use weft_fabric::{Port, PortNum, Topology};
-use weft_health::{End, Kind as Wrong, Page};
+use weft_fabric::{Guid, Port, PortNum, Topology};
+use weft_health::{Kind as Wrong, Page};
 use weft_manager::pm::Image;
 
 use crate::layout::{Layout, NO_PEER};
@@ -170,9 +170,9 @@ fn marks_of(layout: &Layout, page: &Page) -> Vec<u8> {
         let mark = mark_of(finding.kind);
         for end in [Some(&finding.a), finding.b.as_ref()].into_iter().flatten() {
             // What is wrong with a node says nothing of a port without a cable.
-            let whole = end.port.is_none();
-            for at in ports_of(layout, end) {
-                if !whole || layout.peers[at] != NO_PEER {
+            let port = end.port.filter(|port| *port != PortNum(0));
+            for at in ports_of(layout, end.node, port) {
+                if port.is_some() || layout.peers[at] != NO_PEER {
                     column[at] |= mark;
                 }
             }
@@ -194,17 +194,14 @@ fn mark_of(kind: Wrong) -> u8 {
 }
 
 /// Places of the port, or of all ports of the node.
-fn ports_of(layout: &Layout, end: &End) -> std::ops::Range<usize> {
-    match (
-        layout.find(end.node),
-        end.port.filter(|port| *port != PortNum(0)),
-    ) {
+fn ports_of(layout: &Layout, node: Guid, port: Option<PortNum>) -> std::ops::Range<usize> {
+    match (layout.find(node), port) {
         (None, _) => 0..0,
         (Some(place), None) => {
             let first = place.first as usize;
             first..first + usize::from(place.ports)
         }
-        (Some(_), Some(port)) => match layout.port(end.node, port) {
+        (Some(_), Some(port)) => match layout.port(node, port) {
             Some(at) => at as usize..at as usize + 1,
             None => 0..0,
         },

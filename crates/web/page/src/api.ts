@@ -25,6 +25,8 @@ export const watchCalls = createClient(WatchService, transport);
 
 /** Longest wait for an answer, milliseconds. */
 export const PATIENCE = 10_000;
+/** Time for an order to be carried out, milliseconds: the device has to confirm it. */
+export const ORDER_PATIENCE = 60_000;
 
 /** Why a call failed, for people. */
 export function whyOf(error: unknown): string {

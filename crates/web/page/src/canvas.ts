@@ -2,7 +2,7 @@
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
 import { measured } from "./measure";
-import { css, ground } from "./palette";
+import { css, ground, ink } from "./palette";
 import { type Box, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
@@ -266,7 +266,7 @@ export class Canvas {
     if (picture === undefined || layout === undefined) return;
     const x = (unit: number) => (unit - camera.x) * camera.zoom + w / 2;
     const y = (unit: number) => (unit - camera.y) * camera.zoom + h / 2;
-    const [ink, quiet] = this.dark ? ["#e8eef3", "#93a3b1"] : ["#14202b", "#5a6875"];
+    const [letters, quiet] = [ink(this.dark), this.dark ? "#93a3b1" : "#5a6875"];
     context.textBaseline = "alphabetic";
     context.fillStyle = quiet;
     context.font = "12px system-ui, sans-serif";
@@ -278,12 +278,12 @@ export class Canvas {
     }
     if (camera.zoom >= 6) {
       const seen: Box = { x: this.unit(0, 0).x, y: this.unit(0, 0).y, w: w / camera.zoom, h: h / camera.zoom };
-      this.nameNodes(context, picture, layout, seen, x, y, ink);
+      this.nameNodes(context, picture, layout, seen, x, y, letters);
     }
-    this.lines(context, picture, layout, x, y, ink);
+    this.lines(context, picture, layout, x, y, letters);
   }
 
-  private nameNodes(context: CanvasRenderingContext2D, picture: Picture, layout: Layout, seen: Box, x: (unit: number) => number, y: (unit: number) => number, ink: string): void {
+  private nameNodes(context: CanvasRenderingContext2D, picture: Picture, layout: Layout, seen: Box, x: (unit: number) => number, y: (unit: number) => number, letters: string): void {
     const halo = css(ground(this.dark));
     for (const node of picture.within(seen)) {
       const box = picture.boxes[node];
@@ -295,7 +295,7 @@ export class Canvas {
       context.lineWidth = 3;
       context.strokeStyle = halo;
       context.strokeText(text, x(box.x), top);
-      context.fillStyle = ink;
+      context.fillStyle = letters;
       context.fillText(text, x(box.x), top);
       if (layout.isSwitch(node) && this.camera.zoom >= NUMBERED) this.number(context, picture, layout, node, x, y);
     }
@@ -312,11 +312,11 @@ export class Canvas {
     context.textAlign = "start";
   }
 
-  private lines(context: CanvasRenderingContext2D, picture: Picture, layout: Layout, x: (unit: number) => number, y: (unit: number) => number, ink: string): void {
+  private lines(context: CanvasRenderingContext2D, picture: Picture, layout: Layout, x: (unit: number) => number, y: (unit: number) => number, letters: string): void {
     const found = this.hovered;
     if (found === undefined || found.node >= layout.nodes) return;
     const box = picture.boxes[found.node];
-    context.strokeStyle = ink;
+    context.strokeStyle = letters;
     context.lineWidth = 1.5;
     context.strokeRect(x(box.x) - 2, y(box.y) - 2, box.w * this.camera.zoom + 4, box.h * this.camera.zoom + 4);
     const ports = found.port >= 0 ? [found.port] : [...Array(layout.first[found.node + 1] - layout.first[found.node]).keys()].map((at) => at + layout.first[found.node]);

@@ -78,9 +78,13 @@ function Question({ order }: { order: Order }) {
       (error: unknown) => (failed.value = whyOf(error)),
     );
   }, []);
-  const close = () => (asked.value = undefined);
+  // Another one may be asked for by the time that this one is done.
+  const close = () => {
+    if (asked.value === order) asked.value = undefined;
+  };
   const nameless = source.value?.identity === "loopback";
-  const ready = reason.value.trim() !== "" && !busy.value && (objection.value === undefined || force.value);
+  const long = isLong(reason.value, REASON_MAX) || (nameless && isLong(author.value, AUTHOR_MAX));
+  const ready = reason.value.trim() !== "" && !long && !busy.value && (objection.value === undefined || force.value);
   const run = async (event: Event) => {
     event.preventDefault();
     if (!ready) return;
@@ -121,12 +125,17 @@ function Question({ order }: { order: Order }) {
   );
 }
 
+/** Whether a text has more than so many bytes. */
+function isLong(text: string, most: number): boolean {
+  return new TextEncoder().encode(text).length > most;
+}
+
 function Field({ label, hint, most, value, focus }: { label: string; hint: string; most: number; value: { value: string }; focus: boolean }) {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (focus) field.current?.focus();
   }, []);
-  const long = new TextEncoder().encode(value.value).length > most;
+  const long = isLong(value.value, most);
   return (
     <label class="field">
       {label} <span class="quiet">{long ? `at most ${most} bytes` : hint}</span>

@@ -44,20 +44,27 @@ export const all = computed(() => {
   return [...fresh, ...before].sort((a, b) => b.time.getTime() - a.time.getTime());
 });
 
-/** Reads the past anew. */
+/** The reading that is under way. */
+let asking: AbortController | undefined;
+
+/** Reads the past anew; a reading that is under way is given up. */
 export async function readPast(): Promise<void> {
+  asking?.abort();
+  const own = (asking = new AbortController());
   const to = new Date();
   const from = new Date(to.getTime() - range.value * 1_000);
-  const signal = AbortSignal.timeout(3 * PATIENCE);
+  const signal = AbortSignal.any([own.signal, AbortSignal.timeout(3 * PATIENCE)]);
   try {
     const [happened, changed] = await Promise.all([readEvents(from, to, signal), readChanges(from, to, signal)]);
-    const asked = new Map(changed.events.map((change) => [change.token, change]));
+    if (own.signal.aborted) return;
+    const asked = new Set(changed.events.map((change) => change.token));
     // What somebody asked for and the event that tells of it are one.
-    const own = happened.events.filter((event) => !asked.has(event.token));
-    const events = [...own, ...changed.events].sort((a, b) => b.time.getTime() - a.time.getTime()).slice(0, SHOWN_MAX);
+    const unasked = happened.events.filter((event) => !asked.has(event.token));
+    const events = [...unasked, ...changed.events].sort((a, b) => b.time.getTime() - a.time.getTime()).slice(0, SHOWN_MAX);
     const missing = [happened.missing, changed.missing].filter(Boolean).join(" ");
     [kept.value, without.value] = [{ from, to, events, missing }, ""];
   } catch (error) {
+    if (own.signal.aborted) return;
     if (ConnectError.from(error).code === Code.FailedPrecondition) [kept.value, without.value] = [undefined, whyOf(error)];
   }
 }

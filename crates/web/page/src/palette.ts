@@ -59,6 +59,11 @@ export function isDark(theme: string): boolean {
   return theme === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
+/** The colour of letters. */
+export function ink(dark: boolean): string {
+  return dark ? "#e8eef3" : "#14202b";
+}
+
 export function ground(dark: boolean): Rgb {
   return (dark ? DARK : LIGHT).ground;
 }

@@ -3,7 +3,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Operation, type OperationAsker, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
 import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
 import { addressOf, go } from "./address";
-import { operationCalls, routeCalls } from "./api";
+import { operationCalls, ORDER_PATIENCE, routeCalls } from "./api";
 import { propose } from "./dialog";
 import { Drains, stateText } from "./plans";
 import { usePolled } from "./poll";
@@ -12,8 +12,6 @@ import { clock, many } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;
-/** Time for an order to be taken, milliseconds. */
-const ORDER_PATIENCE = 60_000;
 /** Steps of a sweep. */
 const STEPS = ["reads the fabric", "computes tables", "writes tables", "activates ports"];
 

@@ -21,7 +21,7 @@ type Change = Exclude<PlanRoutesRequest["change"], { case: undefined }>;
 type Target = DrainTarget["target"];
 
 /** The node and port of what is drained; port 0 for a whole switch. */
-export function placeOf(target: Target | undefined): { guid: bigint; port: number } | undefined {
+function placeOf(target: Target | undefined): { guid: bigint; port: number } | undefined {
   switch (target?.case) {
     case "switchGuid":
       return { guid: target.value, port: 0 };

@@ -3,16 +3,13 @@ import type { ComponentChildren } from "preact";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ExplainQuarantineResponse, PortAction, PortOutcome } from "../gen/weft/v1/port_pb";
 import { addressOf, moment } from "./address";
-import { PATIENCE, portCalls } from "./api";
+import { ORDER_PATIENCE, PATIENCE, portCalls } from "./api";
 import { type Objection, propose, type Why } from "./dialog";
 import { Kind, type Layout, NO_PEER, State } from "./fabric";
 import { usePolled } from "./poll";
 import { beat, columns, shades } from "./store";
 import { mayOrder, WhyNot } from "./who";
 import { clock, guidText, many } from "./words";
-
-/** Time for an order to be carried out, milliseconds: the device has to confirm it. */
-const ORDER_PATIENCE = 60_000;
 
 interface Doable {
   action: PortAction;

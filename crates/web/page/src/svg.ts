@@ -1,7 +1,7 @@
 // The whole fabric as a drawing that keeps its sharpness at any size.
 import { SHAPES } from "./draw";
-import { colorOf, css, ground } from "./palette";
-import { KINDS, Shade } from "./kinds";
+import { colorOf, css, ground, ink } from "./palette";
+import { isWrong, KINDS, Shade } from "./kinds";
 import type { Box, Picture } from "./picture";
 
 /** Sizes of letters of titles and of switches, and how wide one is to its height. */
@@ -11,8 +11,8 @@ const [MARGIN, PIXELS] = [3, 8];
 
 /** A port's shape within its cell, as the picture on the screen has it. */
 function shapeAt({ x, y, w, h }: Box, shape: number): string {
-  const [left, top, wide, high] = [x + 0.1, y + 0.1, w - 0.2, h - 0.2].map((number) => Number(number.toFixed(2)));
   const round = (number: number) => Number(number.toFixed(2));
+  const [left, top, wide, high] = [x + 0.1, y + 0.1, w - 0.2, h - 0.2].map(round);
   const [middle, half] = [round(x + w / 2), round(y + h / 2)];
   switch (shape) {
     case 1:
@@ -45,7 +45,6 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
   });
   const fill = (shade: number) => css(colorOf(shade, dark));
   const rect = ({ x, y, w, h }: Box, shade: number) => `<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${fill(shade)}"/>`;
-  const ink = dark ? "#e8eef3" : "#14202b";
   const label = (x: number, y: number, size: number, words: string, room: number) => {
     const most = Math.max(2, Math.floor(room / (size * LETTER)));
     const letters = [...words];
@@ -56,12 +55,12 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
   const side = (units: number) => ((units + 2 * MARGIN) * PIXELS).toFixed(0);
   const view = [-MARGIN, -MARGIN, w + 2 * MARGIN, h + 2 * MARGIN].map((number) => number.toFixed(1));
   const lines = [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${side(w)}" height="${side(h)}" font-family="system-ui, sans-serif" fill="${ink}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${side(w)}" height="${side(h)}" font-family="system-ui, sans-serif" fill="${ink(dark)}">`,
     `<rect x="${view[0]}" y="${view[1]}" width="${view[2]}" height="${view[3]}" fill="${css(ground(dark))}"/>`,
     ...picture.parts.filter((part) => part.isPod).map((part) => rect(part, Shade.Pod)),
     ...switches.map(({ box }) => rect(box, Shade.Tile)),
     // What is wrong is before everything else.
-    ...[...paths].sort(([a], [b]) => Number(names.has(b) && b !== Shade.Active) - Number(names.has(a) && a !== Shade.Active)).reverse().map(([shade, own]) => `<path fill="${fill(shade)}" fill-rule="evenodd" d="${own.join("")}"><title>${names.get(shade) ?? "load"}: ${own.length}</title></path>`),
+    ...[...paths].sort(([a], [b]) => Number(isWrong(a)) - Number(isWrong(b))).map(([shade, own]) => `<path fill="${fill(shade)}" fill-rule="evenodd" d="${own.join("")}"><title>${names.get(shade) ?? "load"}: ${own.length}</title></path>`),
     ...picture.parts.map((part) => label(part.x + 0.4, part.y + TITLE, TITLE, part.name, Math.max(part.w, 40))),
     ...switches.map(({ box, name }) => label(box.x, box.y - 0.3, NAME, name, box.w)),
     "</svg>",

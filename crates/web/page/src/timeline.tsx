@@ -19,14 +19,14 @@ export function Timeline() {
     range.value;
     void readPast();
   });
-  useSignalEffect(() => {
-    const fresh = events.value.length > 0;
+  useEffect(() => {
     const timer = setInterval(() => document.hidden || void readPast(), PACE);
-    const soon = fresh ? setTimeout(() => void readPast(), PACE_FRESH) : 0;
-    return () => {
-      clearInterval(timer);
-      clearTimeout(soon);
-    };
+    return () => clearInterval(timer);
+  }, []);
+  useSignalEffect(() => {
+    if (events.value.length === 0) return;
+    const soon = setTimeout(() => void readPast(), PACE_FRESH);
+    return () => clearTimeout(soon);
   });
   const now = kept.value;
   useEffect(() => {

@@ -9,6 +9,16 @@ const CONFIG = "../../../config/opafm.xml";
 /** Longest time until a daemon has brought its fabric up, milliseconds: 27,648 hosts on a busy machine. */
 const PATIENCE = 300_000;
 
+/** An entry of the record of changes. */
+interface Audited {
+  method: string;
+  reason: string;
+  author: string;
+  identity: string;
+  result: string;
+  request: string;
+}
+
 export class Daemon {
   readonly dir = mkdtempSync(join(tmpdir(), "weft-page-"));
   page = "";
@@ -45,6 +55,12 @@ export class Daemon {
   /** What the command line says at the daemon's socket, as the user of the daemon. */
   weft(...what: string[]): string {
     return execFileSync(join(PROGRAMS, "weft"), ["--address", `unix:${join(this.dir, "api.sock")}`, ...what], { encoding: "utf8" });
+  }
+
+  /** What the record of changes has of a method. */
+  audited(method: string): Audited[] {
+    const lines = this.weft("audit", "list", "--json").split("\n").filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line) as Audited).filter((record) => record.method.endsWith(method));
   }
 
   /** How often its log has a text. */

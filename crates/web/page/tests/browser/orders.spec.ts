@@ -31,20 +31,6 @@ async function open(page: Page, name: string): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
 }
 
-interface Record {
-  method: string;
-  reason: string;
-  author: string;
-  identity: string;
-  result: string;
-  request: string;
-}
-
-function records(method: string): Record[] {
-  const lines = daemon.weft("audit", "list", "--json").split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as Record).filter((record) => record.method.endsWith(method));
-}
-
 test("a port is disabled and enabled with a reason that is kept, and not by a stray click", async ({ page }) => {
   await open(page, "edge1:5");
   await expect(page.locator(".who")).toHaveText("loopback may change ports and routes");
@@ -61,7 +47,7 @@ test("a port is disabled and enabled with a reason that is kept, and not by a st
   await expect(dialog).toBeVisible();
   await expect(dialog.getByRole("button", { name: "Disable the port" })).toBeDisabled();
   await looksWell(page, "dialog");
-  expect(records("SetPortState")).toEqual([]);
+  expect(daemon.audited("SetPortState")).toEqual([]);
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("edge1 port 5");
@@ -73,7 +59,7 @@ test("a port is disabled and enabled with a reason that is kept, and not by a st
   await expect(page.locator(".done")).toContainText("edge1 port 5 is disabled");
   await expect(page.getByText("was disabled")).toContainText("by ann: cable 17 is replaced");
   expect(daemon.weft("port", "list", "--disabled")).toContain("cable 17 is replaced");
-  const [record] = records("SetPortState");
+  const [record] = daemon.audited("SetPortState");
   expect(record).toMatchObject({ reason: "cable 17 is replaced", author: "ann", identity: "loopback", result: "ok" });
   await looksWell(page, "port-disabled");
 
@@ -83,7 +69,7 @@ test("a port is disabled and enabled with a reason that is kept, and not by a st
   await page.keyboard.press("Enter");
   await expect(page.locator(".done")).toContainText("edge1 port 5 is enabled");
   await expect(page.getByRole("button", { name: "Bounce…" })).toBeVisible();
-  expect(records("SetPortState").map((record) => record.reason)).toEqual(expect.arrayContaining(["cable 17 is new"]));
+  expect(daemon.audited("SetPortState").map((record) => record.reason)).toEqual(expect.arrayContaining(["cable 17 is new"]));
 });
 
 test("a bounce and the light at a port", async ({ page }) => {
@@ -128,7 +114,7 @@ test("who may only look is told why, and is refused by the daemon where his role
   await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
   await page.getByRole("button", { name: "Disable the port" }).click();
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
-  expect(records("SetPortState").at(-1)).toMatchObject({ reason: "too late", result: "permission_denied" });
+  expect(daemon.audited("SetPortState").at(-1)).toMatchObject({ reason: "too late", result: "permission_denied" });
   await page.reload();
   await expect(page.locator(".who")).toHaveText("loopback may look");
   await expect(page.getByText("Changing a port needs the role operate")).toBeVisible();

@@ -53,9 +53,7 @@ test("who makes a plan cannot apply it, somebody else can, and the record has bo
   await maker.page.keyboard.press("Escape");
   await expect(maker.page.getByRole("region", { name: "Drained" })).toContainText("safe to pull");
 
-  const lines = daemon.weft("audit", "list", "--json").trim().split("\n");
-  const applied = lines.map((line) => JSON.parse(line)).filter((record) => record.method.endsWith("ApplyRoutePlan"));
-  expect(applied.map((record) => [record.identity, record.reason, record.result])).toEqual([
+  expect(daemon.audited("ApplyRoutePlan").map((record) => [record.identity, record.reason, record.result])).toEqual([
     ["uri:spiffe://example.org/ci", "I alone", "permission_denied"],
     ["dns:gone.example.org", "seen by two", "ok"],
   ]);
