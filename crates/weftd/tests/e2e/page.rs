@@ -11,6 +11,7 @@ use weft_fabric::Guid;
 use crate::emulator::Emulator;
 use crate::harness::{Daemon, READ_OFTEN, Start, configure, data, text};
 use crate::process::{output, program};
+use crate::tls::closed_args;
 
 /// A daemon with a page, and curl.
 struct Site {
@@ -455,18 +456,11 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
 #[test]
 fn with_certificates_the_page_is_encrypted_and_only_its_own_origin_is_answered() {
     let path = |name: &str| data(name).to_str().unwrap().to_owned();
-    let [ca, cert, key] = ["ca.pem", "server.pem", "server.key"].map(path);
-    let tls = [
-        "--tls-cert",
-        &cert,
-        "--tls-key",
-        &key,
-        "--tls-client-ca",
-        &ca,
-    ];
+    let tls = closed_args();
+    let tls = tls.each_ref().map(String::as_str);
     let Some(site) = Site::up(&tls) else { return };
     assert!(site.url.starts_with("https://"), "{}", site.url);
-    let [own, own_key] = ["client.pem", "client.key"].map(path);
+    let [ca, own, own_key] = ["ca.pem", "client.pem", "client.key"].map(path);
     let known = ["--cacert", &ca, "--cert", &own, "--key", &own_key];
     let asks = |more: &[&str]| site.get("", &[&known, more].concat()).status;
     assert_eq!(asks(&[]), 200);

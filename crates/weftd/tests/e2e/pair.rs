@@ -29,10 +29,15 @@ pub(crate) struct Pair {
 impl Pair {
     /// The standby reaches the master at an address made of the master's own.
     fn through(address: impl Fn(&str) -> String) -> Self {
+        Self::with(elevating(), address)
+    }
+
+    /// The standby has a directory of its own.
+    pub(crate) fn with(standby: TempDir, address: impl Fn(&str) -> String) -> Self {
         let site = Site::new("fattree:16,radix=8");
         let master = site.start(elevating(), 0).up();
         let peer = address(&master.api);
-        let standby = site.start(elevating(), 1).args(&["--peer", &peer]).up();
+        let standby = site.start(standby, 1).args(&["--peer", &peer]).up();
         Self {
             site,
             master,

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{Daemon, configure, wait_for};
-use crate::pair::{Pair, elevating, leads, role};
-use crate::registrations::Site;
+use crate::pair::{Pair, leads, role};
 
 const NAME: &str = "<Name>fm0</Name>";
 /// A setting as the master has it, and another value.
@@ -30,15 +29,7 @@ fn other(level: u8) -> TempDir {
 }
 
 fn pair(level: u8) -> Pair {
-    let site = Site::new("fattree:16,radix=8");
-    let master = site.start(elevating(), 0).up();
-    let peer = ["--peer", &master.api];
-    let standby = site.start(other(level), 1).args(&peer).up();
-    Pair {
-        site,
-        master,
-        standby,
-    }
+    Pair::with(other(level), str::to_owned)
 }
 
 /// What a daemon shows of settings that differ, once it knows.

@@ -11,17 +11,21 @@ fn path(name: &str) -> String {
     data(name).to_str().unwrap().to_owned()
 }
 
-/// A daemon that lets in only clients of its authority.
-fn closed() -> Daemon {
-    let [ca, cert, key] = ["ca.pem", "server.pem", "server.key"].map(path);
-    let tls = [
-        "--tls-cert",
-        &cert,
-        "--tls-key",
-        &key,
-        "--tls-client-ca",
-        &ca,
+/// Arguments of a daemon that lets in only clients of its authority.
+pub(crate) fn closed_args() -> [String; 6] {
+    let words = [
+        ("--tls-cert", "server.pem"),
+        ("--tls-key", "server.key"),
+        ("--tls-client-ca", "ca.pem"),
     ];
+    let [cert, key, ca] = words.map(|(word, file)| [word.to_owned(), path(file)]);
+    [cert, key, ca].concat().try_into().unwrap()
+}
+
+/// Such a daemon.
+fn closed() -> Daemon {
+    let tls = closed_args();
+    let tls = tls.each_ref().map(String::as_str);
     let daemon = Start::new("one-switch:2").args(&tls).up();
     assert!(daemon.api.starts_with("https://"), "{}", daemon.api);
     daemon
