@@ -34,7 +34,7 @@ pub const CABLE: Picos = 10 * NANO;
 /// this much of a neighbour's buffer, beyond the wire's, for credits that return within link
 /// transfer packets, as they do with the 14-bit CRC (`opa-fm`, `sm_buffer_control_tables.c`:
 /// `CR_LATENCY_SIDEBAND`, "derived from tuning algorithms").
-pub const CREDIT_RETURN: Picos = 184_320;
+pub const CREDIT_RETURN: Picos = 2_304 / FLIT_BYTES as Picos * FLIT_ONE_LANE / 4;
 
 /// HFI and software at each side of a message: "about 400 ns" (32-node evaluation).
 pub const ENDPOINT: Picos = 400 * NANO;

@@ -122,9 +122,7 @@ impl Simulation {
             self.discard(id, at, false);
         }
         while let Some(id) = kept.pop(&self.store) {
-            if !by_turns || self.take_turn(id, at) {
-                self.lanes[at].queue.push(&mut self.store, id);
-            }
+            self.queue_up(id, at);
         }
         let state = &mut self.lanes[at];
         if state.queue.head != first {

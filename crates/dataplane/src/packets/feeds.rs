@@ -56,7 +56,8 @@ impl Simulation {
         self.feeds.all = vec![Feed::default(); self.lanes.len() * self.feeds.inputs];
     }
 
-    /// The place of the feed of the lane `at` that a packet came by, where there are feeds.
+    /// The place of the feed of the lane `at` that a packet came by, where there are feeds; none for
+    /// copies of multicast packets that hold no input buffer.
     #[inline]
     pub(super) fn feed_of(&self, id: u32, at: usize) -> Option<usize> {
         if self.feeds.all.is_empty() {
@@ -82,10 +83,19 @@ impl Simulation {
         Some(self.feeds.all[place].left.max(self.store.get(id).entered))
     }
 
+    /// A packet comes to the end of the queue of the lane `at`, or where inputs take turns and one of its
+    /// input is there, behind that one.
+    #[inline(always)]
+    pub(super) fn queue_up(&mut self, id: u32, at: usize) {
+        if self.options.queueing != Queueing::RoundRobin || self.take_turn(id, at) {
+            self.lanes[at].queue.push(&mut self.store, id);
+        }
+    }
+
     /// Where inputs take turns: whether a new packet is the first of its input; else it waits behind
     /// that one.
     #[cold]
-    pub(super) fn take_turn(&mut self, id: u32, at: usize) -> bool {
+    fn take_turn(&mut self, id: u32, at: usize) -> bool {
         let Some(place) = self.feed_of(id, at) else {
             return true;
         };

@@ -52,11 +52,11 @@ impl Queue {
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 pub(super) struct Lane {
-    /// Packets that want to leave on it.
+    /// Packets that want to leave on it; where inputs take turns, the first of each ([`super::feeds`]).
     pub(super) queue: Queue,
     /// Units of the neighbour's buffer that packets of the lane take up.
     pub(super) used: u32,
-    /// Units of this node's buffers that packets in `queue` take up.
+    /// Units of this node's buffers that all packets that wait for the lane take up.
     pub(super) waiting: u32,
     /// Units of the neighbour's buffer of its own, and most that it may have of the shared ones.
     pub(super) dedicated: u16,

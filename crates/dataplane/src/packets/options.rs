@@ -5,14 +5,16 @@ use super::calendar::Order;
 use crate::constants;
 
 /// Order in which packets of one egress lane leave a switch, and what they hold up in its input
-/// buffers (head-of-line blocking). Not public for Omni-Path.
+/// buffers (head-of-line blocking). Not public for Omni-Path. A SwitchLifetime is looked at for the
+/// first packet of an egress lane, which is the oldest one with [`Self::Oldest`] alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Queueing {
     /// In virtual output queues (VOQ): one that waits for its egress port holds up no other. At an
     /// egress lane the oldest goes first, of whatever input.
     #[default]
     Oldest,
-    /// In virtual output queues; at an egress lane the inputs take turns, packet by packet.
+    /// In virtual output queues; at an egress lane the inputs take turns, packet by packet. Copies of
+    /// multicast packets that hold no input buffer take no turns: they queue as they come.
     RoundRobin,
     /// In one queue for each input port and lane: the head holds up all behind it. Of the heads for
     /// one egress lane the oldest goes first.

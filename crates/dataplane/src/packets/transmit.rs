@@ -66,16 +66,14 @@ impl Simulation {
         let units = units(flits, &self.ports[egress as usize]);
         let state = &mut self.lanes[at];
         state.waiting += units;
-        if state.queue.is_empty() {
+        let is_first = state.queue.is_empty();
+        if is_first {
             state.since = self.now;
             self.ports[egress as usize].waiting |= 1 << lane;
-            state.queue.push(&mut self.store, id);
-            if self.options.queueing == Queueing::RoundRobin {
-                self.take_turn(id, at);
-            }
+        }
+        self.queue_up(id, at);
+        if is_first {
             self.watch(at);
-        } else if self.options.queueing != Queueing::RoundRobin || self.take_turn(id, at) {
-            self.lanes[at].queue.push(&mut self.store, id);
         }
         self.update_congestion_time(at);
         self.try_send(egress);

@@ -42,7 +42,7 @@ fn every_member_but_the_sender_gets_one_copy() {
         "pgft:2;3,4;1,2;1,1",
         "mesh:3x2,hosts=2",
     ] {
-        for queueing in [Queueing::Oldest, Queueing::Fifo] {
+        for queueing in [Queueing::Oldest, Queueing::RoundRobin, Queueing::Fifo] {
             let mut network = network(spec, Program::default());
             program_group(&mut network, 9);
             let hosts = hosts(&network);

@@ -100,9 +100,9 @@ impl Partial {
 pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
-        "credit-return" => {
-            number(text.strip_suffix("ns").unwrap_or(text), 0, BYTES_MAX).map(|value| value as f64)
+        _ => {
+            let time = text.strip_suffix("ns").filter(|_| word == "credit-return");
+            number(time.unwrap_or(text), 0, BYTES_MAX).map(|value| value as f64)
         }
-        _ => number(text, 0, BYTES_MAX).map(|value| value as f64),
     }
 }

@@ -24,7 +24,7 @@ use office::{Bounds, Office};
 use super::deadlock::Waits;
 use super::share::Share;
 use super::{LinkBalance, Options, Order, Picos, Simulation, Totals, Traffic};
-use crate::network::{Network, PortIndex};
+use crate::network::{NONE, Network, PortIndex};
 use weft_fabric::Vl;
 
 /// A part of a fabric and its traffic.
@@ -153,9 +153,14 @@ impl<T: Traffic + Send> Shards<T> {
 }
 
 /// Nothing that happens now reaches another shard before this time has passed. HFIs are with their
-/// switch, so that all cables between shards are between switches if there are any.
+/// switch: the cables between shards are between switches, or between two HFIs.
 fn lookahead(network: &Network, options: &Options) -> Picos {
-    let crossing = match network.switches.is_empty() {
+    let is_hfi = |at: u32| {
+        let end = network.links.get(at as usize);
+        end.is_some_and(|end| end.switch == NONE)
+    };
+    let mut hfis = network.links.iter().filter(|end| end.switch == NONE);
+    let crossing = match hfis.any(|end| is_hfi(end.peer)) {
         true => options.receive,
         false => options.block_latency,
     };
@@ -276,5 +281,43 @@ impl<T> Shards<T> {
         parts.fold((0, 0), |(fabric, packets), (more, others)| {
             (fabric + more, packets + others)
         })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use weft_fabric::cabling::Cabling;
+    use weft_fabric::enums::LinkWidth;
+
+    use super::*;
+
+    /// One switch with a host, and two hosts that are cabled to each other where that is wanted.
+    fn network(direct: bool) -> Network {
+        let mut cabling = Cabling::with_capacity(4);
+        let hosts = [(); 3].map(|()| cabling.add_hfi().unwrap());
+        let switch = cabling.add_switch("sw0", 8, None).unwrap();
+        let mut connect = |one, other| cabling.connect(one, other, LinkWidth::X4).unwrap();
+        connect((hosts[0], 1), (switch, 1));
+        if direct {
+            connect((hosts[1], 1), (hosts[2], 1));
+        } else {
+            connect((hosts[1], 1), (switch, 2));
+            connect((hosts[2], 1), (switch, 3));
+        }
+        Network::new(Arc::new(cabling.build().unwrap()))
+    }
+
+    #[test]
+    fn a_cable_between_hosts_bounds_the_lookahead_also_beside_switches() {
+        let options = Options::default();
+        let least = options.block_latency.min(options.credit_return);
+        let of_switches = lookahead(&network(false), &options);
+        assert_eq!(of_switches, options.cable + least);
+        let direct = lookahead(&network(true), &options);
+        assert_eq!(direct, (options.cable + options.receive).max(1));
+        assert!(direct < of_switches);
     }
 }
