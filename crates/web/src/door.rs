@@ -6,8 +6,10 @@
 //! API's matter, as for every other client.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
@@ -17,6 +19,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
 use tonic_web::GrpcWebLayer;
 
 use crate::assets;
@@ -57,6 +60,10 @@ const HEADERS: [(HeaderName, &str); 8] = [
         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     ),
 ];
+/// Bytes of the body of a refused request that are read before its answer.
+const REFUSED_BODY_MAX: usize = 64 << 10;
+/// Longest time for them.
+const REFUSED_BODY_TIME: Duration = Duration::from_secs(1);
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
@@ -69,11 +76,15 @@ pub fn serve(api: Router, reach: Reach) -> Router {
 /// Answers with a file, or passes a call on, where the request may be answered.
 async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Response {
     let mut answer = match judge(reach, &request) {
-        Err((status, why)) => (status, format!("weftd: {why}\n")).into_response(),
+        Err((status, why)) => {
+            let_arrive(request.into_body()).await;
+            (status, format!("weftd: {why}\n")).into_response()
+        }
         Ok(()) => match *request.method() {
             Method::GET | Method::HEAD => file(&request),
             Method::POST if is_call(request.headers()) => next.run(request).await,
             Method::POST => {
+                let_arrive(request.into_body()).await;
                 let why =
                     "weftd: only calls of the API are taken here (application/grpc-web+proto)\n";
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into_response()
@@ -93,6 +104,15 @@ async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Respo
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     answer
+}
+
+/// Reads a request that is refused to its end, within bounds.
+///
+/// HTTP/2 tells a client that is answered earlier to stop sending (`RST_STREAM` with `NO_ERROR`), and some, curl 7.88
+/// among them, report that as a lost connection instead of the answer.
+async fn let_arrive(body: Body) {
+    // Whether all of it came, and in which state, does not matter.
+    let _ = timeout(REFUSED_BODY_TIME, to_bytes(body, REFUSED_BODY_MAX)).await;
 }
 
 fn file(request: &Request) -> Response {
