@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `transactions` | pending requests, and their bounds |
+//! | `window` | the number of them in flight, by how answers come |
 //! | `rtt` | measured round trips and the timeouts that follow from them |
 //! | `batch` | one request with several attributes, and splitting of its answer |
 //! | `by_lid` | requests by LID, for clients that work on published snapshots |
@@ -16,6 +17,7 @@ mod later;
 pub(crate) mod rtt;
 mod skipped_writes;
 mod transactions;
+mod window;
 
 pub(crate) use by_lid::{Agents, Unanswered, lid_routed};
 pub(crate) use later::Later;

@@ -10,11 +10,12 @@ use weft_wire::header::method;
 use weft_wire::smp::SmpView;
 
 use super::rtt::RoundTrip;
+use super::window::Window;
 
 /// Bounds on requests in flight, and timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// Requests outstanding to all targets together, 1 to 65,536.
+    /// The most requests outstanding to all targets together, 1 to 65,536.
     pub total: usize,
     /// Requests outstanding to one target.
     pub per_target: u8,
@@ -142,6 +143,7 @@ pub(crate) struct Transactions<T> {
     free: Vec<u16>,
     timers: BinaryHeap<Reverse<(Tick, u16, u16, u32)>>,
     outstanding: usize,
+    window: Window,
     overall: RoundTrip,
     /// Each request is sent once.
     once: bool,
@@ -179,6 +181,7 @@ impl<T: Copy> Transactions<T> {
             free: Vec::new(),
             timers: BinaryHeap::new(),
             outstanding: 0,
+            window: Window::default(),
             overall: RoundTrip::default(),
             once: false,
         }
@@ -239,7 +242,12 @@ impl<T: Copy> Transactions<T> {
 
     /// Whether one more may be sent.
     pub(crate) fn has_room(&self) -> bool {
-        self.outstanding < self.budget.total.min(usize::from(u16::MAX))
+        self.outstanding < self.most().min(self.window.size())
+    }
+
+    /// The most requests that are ever in flight together.
+    fn most(&self) -> usize {
+        self.budget.total.min(usize::from(u16::MAX))
     }
 
     /// Registers a request and writes its transaction identifier into it. The caller has seen
@@ -327,9 +335,10 @@ impl<T: Copy> Transactions<T> {
         self.outstanding -= 1;
         let round_trip_ns =
             (pending.attempt == 1).then(|| now.0.saturating_sub(pending.first_sent.0));
-        round_trip_ns
-            .into_iter()
-            .for_each(|ns| self.overall.sample(ns));
+        if let Some(round_trip_ns) = round_trip_ns {
+            self.overall.sample(round_trip_ns);
+            self.window.answered(self.outstanding + 1, self.most());
+        }
         Some(Answered {
             node: pending.node,
             tag: pending.tag,
@@ -372,6 +381,9 @@ impl<T: Copy> Transactions<T> {
         let budget = self.budget;
         let entry = self.slots.get_mut(usize::from(slot))?;
         let pending = entry.pending.as_mut()?;
+        if pending.attempt == 1 && !pending.silent {
+            self.window.late(now, pending.first_sent);
+        }
         let next_ns = (2 * pending.timeout_ns).min(budget.ceiling_ns.max(budget.floor_ns));
         let waited_ns = now.0.saturating_sub(pending.first_sent.0);
         let within = waited_ns.saturating_add(next_ns) <= budget.patience_ns;
