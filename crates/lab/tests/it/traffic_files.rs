@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use proptest::prelude::*;
 use weft_lab::experiment::scenario::Traffic;
 use weft_lab::experiment::{Outcome, Scenario, perform};
 
@@ -387,4 +388,46 @@ fn a_traced_program_takes_as_long_as_in_simgrid() {
         ours > least && theirs > least,
         "{ours}, {theirs} and {least}"
     );
+}
+
+const TRACE: &str = "0 init\n0 isend 1 0 8 6\n0 compute 9000\n0 wait 0 1 0\n0 barrier\n0 reduce 1 5 0 6\n\
+    1 irecv 0 0 8 6\n1 waitall 1\n1 barrier\n1 reduce 1 5 0 6\n1 finalize\n";
+
+/// Lines of files whose words are exchanged and dropped.
+fn damaged(text: &'static str) -> impl Strategy<Value = String> {
+    let words: Vec<&str> = text.split([' ', '\n']).collect();
+    let word = prop_oneof![
+        6 => prop::sample::select(words).prop_map(str::to_owned),
+        1 => any::<u64>().prop_map(|number| number.to_string()),
+        1 => "\\PC{0,6}",
+    ];
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), word), 0..6);
+    edits.prop_map(move |edits| {
+        let mut words: Vec<String> = text
+            .split_inclusive([' ', '\n'])
+            .map(str::to_owned)
+            .collect();
+        for (at, word) in edits {
+            let place = at.index(words.len());
+            let end = words[place].chars().last().unwrap_or(' ');
+            words[place] = format!("{word}{end}");
+        }
+        words.concat()
+    })
+}
+
+proptest! {
+    /// No file makes its reader panic, and what it accepts has ranks.
+    #[test]
+    fn damaged_files_are_read_or_refused(goal in damaged(RING), trace in damaged(TRACE)) {
+        for (file, content) in [("a.goal", &goal), ("a.ti flops=1e9", &trace), ("a.pairs", &trace), ("a.csv", &goal)] {
+            match read(file, content) {
+                Ok(scenario) => {
+                    let read = matches!(&scenario.cases[0].traffic, Traffic::File { .. });
+                    prop_assert!(read);
+                }
+                Err(error) => prop_assert!(error.starts_with("line 2: "), "{}", error),
+            }
+        }
+    }
 }

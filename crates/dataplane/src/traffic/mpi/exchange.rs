@@ -211,28 +211,30 @@ impl AllToAll {
     /// Begins as many steps of a rank as it may have at a time, and ends those that are over.
     fn go_on(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, rank: u32) {
         let (each, wanted) = (self.plan.steps(), self.plan.wanted());
-        let all = each * (self.options.skip + self.options.iterations);
+        let skip = u64::from(each) * u64::from(self.options.skip);
+        let all = skip + u64::from(each) * u64::from(self.options.iterations);
         loop {
             let state = &mut self.steps[rank as usize];
             // An exchange begins when the previous one has ended.
             let exchange = state.over / each;
-            let end = all.min(each * (exchange + 1));
-            if state.begun < end.min(state.over + self.options.overlap) {
+            let end = all.min(u64::from(each) * (u64::from(exchange) + 1));
+            let most = u64::from(state.over) + u64::from(self.options.overlap);
+            if u64::from(state.begun) < end.min(most) {
                 let step = state.begun;
                 state.begun += 1;
                 self.begin_step(mpi, simulation, rank, step);
                 continue;
             }
             let come = &mut state.come[exchange as usize % 2];
-            let is_last = wanted == SENT && state.over + 1 == end;
+            let is_last = wanted == SENT && u64::from(state.over) + 1 == end;
             if is_last && *come < each || !state.end(wanted) {
                 return;
             }
             if is_last {
                 state.come[exchange as usize % 2] = 0;
             }
-            let over = state.over;
-            if over == each * self.options.skip {
+            let over = u64::from(state.over);
+            if over == skip {
                 self.warm(simulation.now());
             }
             if over == all {
