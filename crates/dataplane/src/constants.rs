@@ -115,6 +115,16 @@ pub const PSM2_WINDOW: u64 = 131_072;
 /// `RXE_NUM_TID_FLOWS`; `opa-psm2`, `ips_tid_pendtids_timer_callback`).
 pub const TID_FLOWS: u32 = 32;
 
+/// Payload of a packet of verbs programs such as ib_read_bw: the largest MTU that the enumeration of
+/// InfiniBand's has, which `hfi1` reports for any larger one (`verbs.c`, `query_port`).
+pub const VERBS_PAYLOAD: u32 = 4_096;
+
+/// Packets that a context's receive queue holds (`hfi1`, `init.c`: `rcvhdrcnt`).
+pub const RECEIVE_HEADERS: u32 = 2_048;
+
+/// Bytes of data that it holds (`hfi1`, `init.c`: `eager_buffer_size`).
+pub const RECEIVE_EAGER: u64 = 8 << 20;
+
 /// Payload of a packet of IP over the fabric in connected mode: the verbs' MTU.
 pub const IPOIB_PAYLOAD: u32 = 8_192;
 
@@ -140,6 +150,15 @@ pub const PSM2_PIO: u64 = 16_384;
 /// Time of a packet at the receiving processor under PSM2. Its 3,064 instructions (slides on OPX,
 /// MPICH BOF, SC22) are what software does in [`ENDPOINT`], and no more than that.
 pub const PSM2_RECEIVE: Picos = ENDPOINT;
+
+/// Time of a kernel's processor for a packet of verbs that it receives, besides the copy of its data: not
+/// published, assumed to be PSM2's.
+pub const VERBS_RECEIVE: Picos = PSM2_RECEIVE;
+
+/// Time of a kernel's processor to make a packet that answers a read: not published, assumed to be that of
+/// receiving one. It is another processor than the one that receives (`hfi1`, `hfi1_schedule_send`: that of
+/// the DMA engine).
+pub const VERBS_SEND: Picos = VERBS_RECEIVE;
 
 /// Receive overhead under OPX: 1,170 instructions instead of 3,064.
 pub const OPX_RECEIVE: Picos = PSM2_RECEIVE * 1_170 / 3_064;

@@ -6,6 +6,7 @@ use weft_wire::Layout;
 use weft_wire::sm::{BufferControlTable, PortInfo};
 
 use super::arbiter::Arbiter;
+use super::hold::HELD;
 use super::lane::{Errors, Lane, Port, Rare, Received};
 use super::simulation::{Input, Simulation, Switch};
 use super::{Picos, adaptive, multicast};
@@ -92,7 +93,8 @@ impl Simulation {
     fn read_port(&mut self, network: &Network, index: usize) {
         let at = PortIndex(index as u32);
         let (registers, end) = (network.port(at), &network.links[index]);
-        self.lids[index] = (end.lid, end.lmc);
+        let held = self.lids[index].0 & HELD;
+        self.lids[index] = (end.lid | held, end.lmc);
         self.sl_maps[index] = self.map(registers.table(PortTable::SlToSc));
         let lane_map = self.map(registers.table(PortTable::ScToVlt));
         self.ports[index].lane_map = lane_map;

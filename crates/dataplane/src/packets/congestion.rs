@@ -16,6 +16,7 @@ use weft_wire::sm::{CctEntry, HfiCongestionSetting, SwitchCongestionSetting};
 use super::Picos;
 use super::congestion_time::CongestionTimes;
 use super::event::{code, kind};
+use super::hold::HELD;
 use super::simulation::Simulation;
 use super::store::{Packet, Parcel};
 use crate::constants::{
@@ -221,7 +222,7 @@ impl Simulation {
         self.inject_marked(
             &Parcel {
                 from: crate::network::PortIndex(packet.ingress),
-                dlid: Lid(lid),
+                dlid: Lid(lid & !HELD),
                 sl: Sl(packet.sl),
                 bytes: NOTIFICATION_BYTES,
                 tag: u64::from(packet.sl),

@@ -30,6 +30,8 @@ pub(super) mod kind {
     pub(crate) const LATE: u64 = 11;
     /// An HFI's port that has dropped its next packet takes another.
     pub(crate) const ROOM: u64 = 12;
+    /// An HFI that took no packets takes the next one of its port's buffer.
+    pub(crate) const TAKE: u64 = 13;
 }
 
 /// Bits below the kind; all of them are a traffic's timer.

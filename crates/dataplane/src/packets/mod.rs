@@ -22,6 +22,7 @@
 //! | `preempt` | small packets in the middle of large ones |
 //! | `transmit` | a packet leaves a port |
 //! | `receive` | a packet arrives, is routed and queued |
+//! | `hold` | HFIs that take no packets: the link stops |
 //! | `multicast` | copies to the ports of a group |
 //! | `discard` | lifetimes, stalled lanes, lost links |
 //! | `adaptive` | routes that switches move |
@@ -46,6 +47,7 @@ pub mod deadlock;
 mod discard;
 mod event;
 mod feeds;
+mod hold;
 mod lane;
 mod multicast;
 mod options;

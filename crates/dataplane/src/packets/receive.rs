@@ -110,16 +110,15 @@ impl Simulation {
         let of_group = is_group(packet.dlid);
         self.errors[at].groups_received += u64::from(of_group);
         let (lid, lmc) = self.lids[at];
-        if lid == 0 || !of_group && packet.dlid >> lmc != lid >> lmc {
-            self.errors[at].receive += 1;
-            self.drop_packet(id, at as u32, packet.lane);
+        if lid == 0 || packet.dlid >> lmc != lid >> lmc {
+            self.receive_other(id, at as u32, of_group);
             return;
         }
         self.hand_over(id, at as u32);
     }
 
     /// Hands a packet to the owner of the port.
-    fn hand_over(&mut self, id: u32, at: u32) {
+    pub(super) fn hand_over(&mut self, id: u32, at: u32) {
         let packet = self.store.remove(id);
         if packet.flits >= self.preemption.large_min {
             self.stops_coming(id, packet.ingress, packet.lane);

@@ -1,11 +1,14 @@
 //! The simulation: its state, its events, and its traffic.
 
+use std::collections::BTreeMap;
+
 use weft_fabric::Vl;
 
 use super::arbiter::Arbiter;
 use super::calendar::{Calendar, Event};
 use super::event::{self, kind};
 use super::feeds::Feeds;
+use super::hold::Hold;
 use super::lane::{Errors, Lane, Port, Queue, Rare, Received};
 use super::share::Share;
 use super::store::Store;
@@ -88,8 +91,10 @@ pub struct Simulation {
     pub(super) hoq: Vec<Picos>,
     pub(super) stall_count: Vec<u8>,
     pub(super) feeds: Feeds,
-    /// LIDs of end ports, base and LMC; 0 where there is none.
+    /// LIDs of end ports, base and LMC; 0 where there is none; marked while the port is held.
     pub(super) lids: Vec<(u32, u8)>,
+    /// HFIs that take no packets, by port.
+    pub(super) held: BTreeMap<u32, Hold>,
     /// Service level to service channel of end ports, among `lane_maps`.
     pub(super) sl_maps: Vec<u16>,
     pub(super) errors: Vec<Errors>,
@@ -157,6 +162,7 @@ impl Simulation {
             stall_count: Vec::new(),
             feeds: Feeds::default(),
             lids: Vec::new(),
+            held: BTreeMap::new(),
             sl_maps: Vec::new(),
             errors: Vec::new(),
             settled: super::settle::Settled::default(),
@@ -256,6 +262,7 @@ impl Simulation {
             kind::TAIL => self.tail_goes(place as usize),
             kind::LATE => self.tail_is_late(place, rest),
             kind::ROOM => self.make_way(place),
+            kind::TAKE => self.take_waiting(place),
             _ => self
                 .notices
                 .push(Notice::Timer(event::timer_tag(event.code))),

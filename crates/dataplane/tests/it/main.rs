@@ -19,4 +19,6 @@ mod network;
 mod packets;
 mod preemption;
 mod queueing;
+mod receivers;
+mod schedule;
 mod shards;

@@ -6,7 +6,8 @@ use weft_dataplane::constants::SDMA_CALL;
 use weft_dataplane::packets::{MICRO, MILLI, NANO, Options, Picos, Simulation};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Bandwidth, BandwidthOptions, Done, Job, Mpi, PingPong, Program as Rounds, Stack,
+    AllToAll, Bandwidth, BandwidthOptions, Done, ExchangeOptions, ExchangeOrder, Job, Mpi,
+    PingPong, Program as Rounds, Stack,
 };
 use weft_fabric::Sl;
 
@@ -148,7 +149,13 @@ fn two_receivers_of_one_sender_get_half_each() {
 fn an_exchange_on_one_switch_takes_its_steps() {
     let (ranks, bytes) = (6, 1 << 20);
     for (skip, iterations) in [(0, 1), (1, 3)] {
-        let program = AllToAll::new(0..ranks, bytes, skip, iterations);
+        let options = ExchangeOptions {
+            bytes,
+            skip,
+            iterations,
+            ..ExchangeOptions::default()
+        };
+        let program = AllToAll::new(0..ranks, options);
         let (mut job, mut simulation) = job(ranks, ranks, program);
         assert!(job.run(&mut simulation, 100 * MILLI));
         let time = job.program.time().unwrap() as f64;
@@ -163,6 +170,64 @@ fn an_exchange_on_one_switch_takes_its_steps() {
             "{all} of {exchanges}"
         );
     }
+}
+
+/// Time of an exchange of eight ranks on one switch.
+fn exchanged(order: ExchangeOrder, overlap: u32, bytes: u64) -> f64 {
+    let options = ExchangeOptions {
+        bytes,
+        skip: 1,
+        iterations: 4,
+        order,
+        overlap,
+        seed: 7,
+    };
+    let (mut job, mut simulation) = job(8, 8, AllToAll::new(0..8, options));
+    assert!(job.run(&mut simulation, 1_000 * MILLI));
+    // Four exchanges and one before them, and no message more.
+    let packets = 5 * 8 * 7 * bytes.div_ceil(8_192);
+    let control = if bytes > 64_000 {
+        2 * 5 * 8 * 7 * bytes.div_ceil(131_072)
+    } else {
+        0
+    };
+    let sent = simulation.totals().sent;
+    assert!((packets..=packets + control).contains(&sent), "{sent}");
+    job.program.time().unwrap() as f64
+}
+
+/// By the ring and by bits of the number each host receives from one at a time: the steps take what they
+/// must. In random orders several send to one host at a time while others get nothing.
+#[test]
+fn orders_without_collisions_take_their_steps_and_random_ones_longer() {
+    let bytes = 1 << 20;
+    let least = 7.0 * 128.0 * 1_032.0 * FLIT as f64;
+    for order in [ExchangeOrder::Ring, ExchangeOrder::Xor] {
+        let time = exchanged(order, 1, bytes);
+        assert!((least..1.05 * least).contains(&time), "{order:?}: {time}");
+    }
+    let random = exchanged(ExchangeOrder::Random, 1, bytes);
+    assert!(
+        random > 1.1 * least && random < 3.0 * least,
+        "{random} of {least}"
+    );
+}
+
+/// A step of small messages is the time of one; with all in flight at once it is the processors' time.
+#[test]
+fn steps_that_overlap_hide_the_time_on_the_way() {
+    for order in [ExchangeOrder::Ring, ExchangeOrder::Xor] {
+        let one = exchanged(order, 1, 1_000);
+        let all = exchanged(order, 7, 1_000);
+        assert!(all < 0.8 * one, "{order:?}: {all} of {one}");
+    }
+    // Without partners a rank waits for nothing but its own buffer.
+    let random = [1, 7].map(|overlap| exchanged(ExchangeOrder::Random, overlap, 1_000));
+    assert!(random[1] < random[0], "{random:?}");
+    let one = exchanged(ExchangeOrder::Ring, 1, 1_000);
+    // Each waits for a message of 1,060 bytes, in 17 blocks on the bus: endpoints, cables, the switch, its copy.
+    let step = 400.0 + 16.0 * 5.586 + 120.0 + 133.0 * 0.64 + 400.0 + 117.0;
+    assert!((one / 1e3 / (7.0 * step) - 1.0).abs() < 0.02, "{one}");
 }
 
 /// Two switches, one link between them, two hosts each, in which packets soon grow too old.
@@ -183,7 +248,11 @@ fn what_is_dropped_is_sent_again_until_the_exchange_ends() {
         let (hosts, mut simulation) = narrow(0);
         let places: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
         let mpi = Mpi::new(hosts, &places, Stack::PSM2, Sl(0));
-        let program = AllToAll::new(0..16, bytes, 0, 1);
+        let options = ExchangeOptions {
+            bytes,
+            ..ExchangeOptions::default()
+        };
+        let program = AllToAll::new(0..16, options);
         let mut job = Job::new(mpi, program);
         assert!(job.run(&mut simulation, 60_000 * MILLI), "{bytes}");
         let (tally, totals) = (job.mpi.tally(), simulation.totals());

@@ -1,12 +1,20 @@
-//! Properties of the hardware that a scenario may set: what is not public, or differs between
-//! generations. Registers are the manager's.
+//! Properties of the hardware, and of hosts, that a scenario may set: what is not public, or differs
+//! between generations. Registers are the manager's.
 
 use weft_dataplane::packets::{HeadOfQueue, Options, Picos, Queueing};
+use weft_dataplane::traffic::mpi::HostSpeed;
 
-use super::values::{Checked, nanos, unknown};
+use super::values::{Checked, nanos, number, rate, unknown};
 
 /// Longest time of a returning credit: a link carries less than its smallest buffer in it.
 const CREDIT_RETURN_MAX: Picos = 2_000_000;
+/// Longest time of a processor for a packet.
+const PACKET_TIME_MAX: Picos = 100_000_000;
+/// Slowest processor that copies, bytes a second: a file of 64 MiB takes a minute.
+const COPY_RATE_MIN: u64 = 1_000_000;
+/// Receive queues: packets (`hfi1`: 32 to 16,352) and bytes (`hfi1`: at least a group of buffers of 8 KiB).
+const QUEUE_PACKETS: (u64, u64) = (32, 16_352);
+const QUEUE_BYTES: (u64, u64) = (64 << 10, 1 << 30);
 
 /// Properties of the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +25,8 @@ pub struct Hardware {
     pub head_of_queue: HeadOfQueue,
     /// Time of a credit on its way back, besides the cable.
     pub credit_return: Picos,
+    /// Processors and receive queues of hosts.
+    pub hosts: HostSpeed,
 }
 
 impl Default for Hardware {
@@ -26,19 +36,40 @@ impl Default for Hardware {
             queueing: default.queueing,
             head_of_queue: default.head_of_queue,
             credit_return: default.credit_return,
+            hosts: HostSpeed::default(),
         }
     }
 }
 
 impl Hardware {
     /// Settings of a scenario that it has.
-    pub(super) const WORDS: [&str; 3] = ["queueing", "head-of-queue", "credit-return"];
+    pub(super) const WORDS: [&str; 8] = [
+        "queueing",
+        "head-of-queue",
+        "credit-return",
+        "host-rate",
+        "verbs-receive",
+        "verbs-send",
+        "receive-packets",
+        "receive-bytes",
+    ];
 
     /// Applies one of [`Self::WORDS`].
     pub(super) fn apply(&mut self, word: &str, rest: &str) -> Checked<()> {
         match word {
             "queueing" => self.queueing = queueing(rest)?,
             "head-of-queue" => self.head_of_queue = head_of_queue(rest)?,
+            "host-rate" => self.hosts.copy_rate = rate(rest, COPY_RATE_MIN)?,
+            "verbs-receive" => self.hosts.verbs_receive = nanos(rest, PACKET_TIME_MAX)?,
+            "verbs-send" => self.hosts.verbs_send = nanos(rest, PACKET_TIME_MAX)?,
+            "receive-packets" => {
+                let (least, most) = QUEUE_PACKETS;
+                self.hosts.queue.packets = number(rest, least, most)? as u32;
+            }
+            "receive-bytes" => {
+                let (least, most) = QUEUE_BYTES;
+                self.hosts.queue.bytes = number(rest, least, most)?;
+            }
             _ => self.credit_return = nanos(rest, CREDIT_RETURN_MAX)?,
         }
         Ok(())

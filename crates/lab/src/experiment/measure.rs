@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_dataplane::constants::BENCHMARK_SPREAD;
 use weft_dataplane::packets::{MILLI, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::mpi::{
-    Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, Stack,
+    Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, RankResult, Stack,
 };
 use weft_dataplane::traffic::{Hosts, StreamMix};
 use weft_fabric::Sl;
@@ -37,6 +37,9 @@ pub(super) struct Ran {
     /// Time that the manager took after the last fault.
     pub(super) reprogrammed: Option<Measurement>,
     pub(super) links: Vec<LinkUse>,
+    /// Of traffic from a file: each rank, and percentiles of its messages' times.
+    pub(super) ranks: Vec<RankResult>,
+    pub(super) latencies: Vec<(f64, Picos)>,
     /// Method of sending messages, if their size is swept.
     pub(super) method: Option<String>,
 }
@@ -52,6 +55,8 @@ pub(super) struct Stage<'a> {
     begin: Picos,
     watch: Watch,
     before: Totals,
+    ranks: Vec<RankResult>,
+    latencies: Vec<(f64, Picos)>,
 }
 
 impl<'a> Stage<'a> {
@@ -64,6 +69,8 @@ impl<'a> Stage<'a> {
             simulation: Simulation::new(staged.network(), options),
             watch: Watch::new(staged.network(), case.links),
             before: Totals::default(),
+            ranks: Vec::new(),
+            latencies: Vec::new(),
             managed: Managed::new(staged, begin),
             begin,
             seed,
@@ -80,6 +87,8 @@ impl<'a> Stage<'a> {
             marked: self.simulation.packets_marked(),
             reprogrammed: self.managed.reprogrammed(),
             links: self.watch.busiest(&mut self.simulation, &mut self.managed),
+            ranks: std::mem::take(&mut self.ranks),
+            latencies: std::mem::take(&mut self.latencies),
             method: self.method(),
         }
     }
@@ -123,7 +132,8 @@ impl<'a> Stage<'a> {
         let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
         let pairs = self.pairs(&case.traffic, case.ranks, &case.pairs)?;
         let links = self.links(&pairs);
-        let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32);
+        enough_ranks(&case.traffic, mpi.len())?;
+        let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32, self.seed);
         let mut parts: Vec<Part> = own
             .into_iter()
             .map(|benchmark| part(benchmark, 0, self.begin))
@@ -133,6 +143,10 @@ impl<'a> Stage<'a> {
         }
         let job = Job::new(mpi, Jobs::new(parts)).beside(self.packets());
         let job = self.drive(self.begin, job)?;
+        if let Some(Benchmark::Schedule(own)) = job.program.benchmarks().next() {
+            self.ranks = own.results().collect();
+            self.latencies = percentiles(&own.latencies());
+        }
         Ok(self.results(&job, links))
     }
 
@@ -185,13 +199,13 @@ impl<'a> Stage<'a> {
             return Ok(None);
         }
         let first = mpi.len() as u32;
-        let stack = task::stack(&beside.traffic, beside.stack);
+        let stack = task::stack(&beside.traffic, beside.stack).on(&self.case.hardware.hosts);
         let hosts = self.ranks(beside.ranks);
         mpi.add(&hosts, stack, beside.sl.unwrap_or(Sl(0)));
         let pairs = self.pairs(&beside.traffic, beside.ranks, &beside.pairs)?;
         let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
         let ranks = first..mpi.len() as u32;
-        let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks);
+        let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks, self.seed);
         let begin = beside.begins(self.begin);
         Ok(benchmark.map(|benchmark| part(benchmark, first, begin)))
     }
@@ -225,6 +239,7 @@ impl<'a> Stage<'a> {
     fn mpi(&self, stack: Stack) -> Mpi {
         let ranks = self.ranks(self.case.ranks);
         let level = self.case.sl.unwrap_or(Sl(0));
+        let stack = stack.on(&self.case.hardware.hosts);
         Mpi::new(self.hosts.clone(), &ranks, stack, level)
     }
 
@@ -327,6 +342,35 @@ fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {
         benchmark,
         first,
         begin,
+    }
+}
+
+/// Percentiles of times that are told.
+const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
+
+/// The times within which so many percent of these, in order, lie; empty where there are none.
+fn percentiles(times: &[Picos]) -> Vec<(f64, Picos)> {
+    let at = |percent: f64| {
+        let rank = (percent / 100.0 * times.len() as f64).ceil() as usize;
+        Some((percent, *times.get(rank.max(1) - 1)?))
+    };
+    PERCENTILES.into_iter().filter_map(at).collect()
+}
+
+/// Whether there are the ranks that a file names.
+fn enough_ranks(traffic: &Traffic, there: usize) -> Result<(), ExperimentError> {
+    let Traffic::File { file, ranks } = traffic else {
+        return Ok(());
+    };
+    match ranks.len() <= there {
+        true => Ok(()),
+        false => Err(ExperimentError::Pairs {
+            what: format!(
+                "{file} has {} ranks where there are {there}, allowed: at most as many; \
+                 hosts and ranks make more",
+                ranks.len()
+            ),
+        }),
     }
 }
 

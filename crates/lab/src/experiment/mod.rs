@@ -6,6 +6,7 @@
 //! | [`scenario`] | description of an experiment |
 //! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
+//! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
@@ -22,6 +23,7 @@
 //! | [`published`] | published figures of a measurement |
 //! | [`links`] | loads of links |
 //! | [`report`] | tables and CSV |
+//! | [`json_lines`](fn@json_lines) | JSON Lines |
 //! | [`chart`], `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
@@ -32,6 +34,7 @@ mod deadlock;
 pub mod fabric;
 mod faults;
 pub mod hardware;
+mod json_lines;
 pub mod links;
 mod managed;
 mod measure;
@@ -41,9 +44,11 @@ mod parse_beside;
 mod parse_case;
 mod parse_check;
 mod parse_fault;
+mod parse_goal;
 mod parse_levels;
 mod parse_published;
 mod parse_sweep;
+mod parse_ti;
 mod parse_traffic;
 pub mod perform;
 pub mod place;
@@ -57,8 +62,10 @@ mod spectrum;
 pub mod stage;
 mod stream;
 mod task;
+mod traffic_file;
 mod values;
 
+pub use json_lines::json_lines;
 pub use parse::ScenarioError;
 pub use perform::{ExperimentError, Measurement, Outcome, compare, perform, perform_all};
 pub use scenario::{Case, Scenario};

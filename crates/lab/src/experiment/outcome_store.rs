@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use thiserror::Error;
+use weft_dataplane::traffic::mpi::RankResult;
 
 use super::links::LinkUse;
 use super::perform::{Measurement, Outcome};
@@ -13,14 +14,14 @@ use super::perform::{Measurement, Outcome};
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
 /// measurements. Outcomes of two models are never in one table.
-pub const MODEL: u32 = 5;
+pub const MODEL: u32 = 6;
 
 const SUM: &str = "sum\t";
 
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 3, version {version}, model {MODEL}")
+    format!("weft-lab state 4, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -129,6 +130,14 @@ impl OutcomeStore {
                 xmit_wait: wait.parse().ok()?,
                 xmit_discards: discards.parse().ok()?,
             }),
+            ["rank", time, sent] => outcome.ranks.push(RankResult {
+                time: time.parse().ok()?,
+                sent: sent.parse().ok()?,
+            }),
+            ["latency", percentile, time] => {
+                let one = (from_bits(percentile)?, time.parse().ok()?);
+                outcome.latencies.push(one);
+            }
             _ => return None,
         }
         Some(())
@@ -155,6 +164,12 @@ fn write(text: &mut String, key: &str, outcome: &Outcome) {
     for one in &outcome.measurements {
         let bits = one.value.to_bits();
         text.push_str(&format!("metric\t{}\t{bits:x}\t{}\n", one.metric, one.unit));
+    }
+    for rank in &outcome.ranks {
+        text.push_str(&format!("rank\t{}\t{}\n", rank.time, rank.sent));
+    }
+    for (percentile, time) in &outcome.latencies {
+        text.push_str(&format!("latency\t{:x}\t{time}\n", percentile.to_bits()));
     }
     for link in &outcome.links {
         let bits = link.percent.to_bits();
@@ -190,6 +205,8 @@ mod tests {
                 xmit_wait: 11,
                 xmit_discards: 12,
             }],
+            ranks: vec![RankResult { time: 3, sent: 4 }],
+            latencies: vec![(99.9, 5)],
             span: 7,
             method: Some("eager by SDMA".to_owned()),
             hops: 8,
@@ -210,6 +227,8 @@ mod tests {
         let outcome = back.get(&key("text", 1, 1)).unwrap();
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
         assert_eq!(outcome.links[0].from, "a b");
+        assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
+        assert_eq!(outcome.latencies, [(99.9, 5)]);
         assert!(back.get(&key("text", 1, 2)).is_none());
         assert!(back.get(&key("other", 1, 1)).is_none());
     }
@@ -227,7 +246,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 3", "state 2"),
+            body.replace("state 4", "state 3"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use thiserror::Error;
+use weft_dataplane::traffic::mpi::RankSchedule;
 use weft_fabric::FabricSpec;
 use weft_manager::ManagerSettings;
 
@@ -14,7 +16,8 @@ use super::fabric::Fabric;
 use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
-use super::scenario::{Manager, Plot, Scenario};
+use super::scenario::{Manager, Plot, Scenario, Traffic};
+use super::traffic_file;
 use super::values::{Checked, at_most, metric};
 
 /// Maximum number of cases of a scenario, including each value of their sweeps.
@@ -84,6 +87,8 @@ struct Draft {
     plots: Vec<(Plot, usize)>,
     /// Fabrics by the files that they were read from.
     read: BTreeMap<String, Fabric>,
+    /// Traffic by the files that it was read from, and how.
+    schedules: BTreeMap<String, Arc<Vec<RankSchedule>>>,
 }
 
 impl Draft {
@@ -112,6 +117,11 @@ impl Draft {
                 let fabric = self.fabric(rest, open)?;
                 self.current().note(line, word.to_owned())?;
                 self.current().fabric = Some(fabric);
+            }
+            "traffic" if rest.starts_with("file=") => {
+                let traffic = self.traffic(rest, open)?;
+                self.current().note(line, word.to_owned())?;
+                self.current().traffic = Some((traffic, line));
             }
             _ => self.current().set(line, word, rest)?,
         }
@@ -146,6 +156,27 @@ impl Draft {
         let fabric = Fabric::import(&open(&path)?).map_err(|what| format!("{path}: {what}"))?;
         self.read.insert(path, fabric.clone());
         Ok(fabric)
+    }
+
+    fn traffic(
+        &mut self,
+        text: &str,
+        open: &mut impl FnMut(&str) -> Result<Vec<u8>, String>,
+    ) -> Checked<Traffic> {
+        let (file, form) = traffic_file::named(text)?;
+        let ranks = match self.schedules.get(text) {
+            Some(ranks) => ranks.clone(),
+            None => {
+                let ranks = traffic_file::read(form, &open(file)?);
+                let ranks = Arc::new(ranks.map_err(|what| format!("{file}: {what}"))?);
+                self.schedules.insert(text.to_owned(), ranks.clone());
+                ranks
+            }
+        };
+        Ok(Traffic::File {
+            file: file.to_owned(),
+            ranks,
+        })
     }
 
     fn begin(&mut self, line: usize, name: &str) -> Checked<()> {

@@ -6,7 +6,7 @@ use weft_dataplane::traffic::mpi::{Load, Stack};
 use weft_fabric::Sl;
 
 use super::parse_levels::LEVEL_MAX;
-use super::parse_traffic::{copies, pair, pattern, pattern_keys, stream, traffic};
+use super::parse_traffic::{copy_rate, pair, pattern, pattern_keys, stream, traffic};
 use super::scenario::{Beside, Pairs, Traffic};
 use super::values::{Checked, Values, number, span, unknown};
 
@@ -78,14 +78,21 @@ pub(super) fn background(text: &str) -> Checked<Option<Beside>> {
     let kind = words.next().unwrap_or("");
     let load = match kind {
         "off" => return alone(words).map(|()| None),
-        "bulk" => Some(Load::Bulk),
-        "rdma-read" => Some(Load::Read),
+        "bulk" => Some((Load::Bulk, &["sl", "pairs", "rate"][..])),
+        "rdma-read" => Some((Load::Read, &["sl", "pairs"][..])),
         _ => None,
     };
     let (traffic, values) = match load {
-        Some(load) => {
-            let values = Values::read(words, &["sl", "pairs"])?;
-            (copies(load, None, true), values)
+        Some((load, keys)) => {
+            let values = Values::read(words, keys)?;
+            let traffic = Traffic::Copies {
+                load,
+                bytes: load.payload(),
+                total: None,
+                rate: copy_rate(&values)?,
+                both_ways: true,
+            };
+            (traffic, values)
         }
         None => {
             let own = pattern_keys(kind).ok_or_else(|| unknown("background", kind, BACKGROUND))?;

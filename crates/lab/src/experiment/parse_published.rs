@@ -8,7 +8,7 @@ use super::values::{Checked, decimal, metric, signed};
 const VALUE_MAX: f64 = 1e15;
 const PERCENT_MAX: f64 = 1e6;
 const FORM: &str = "METRIC VALUE PERCENT% or METRIC [at-least|above VALUE] [at-most|below VALUE], \
-    then at VALUE … for some values of what is swept";
+    then at VALUE … for some values of what is swept, then given REASON if it cannot but come out";
 
 /// A figure with the swept values for which it was published.
 #[derive(Debug, Clone)]
@@ -22,6 +22,11 @@ pub(super) struct Figure {
 impl Figure {
     /// The text after `published`.
     pub(super) fn read(line: usize, text: &str) -> Checked<Self> {
+        let (text, given) = match text.split_once(" given") {
+            Some((_, "")) => return Err("given says no reason".to_owned()),
+            Some((figure, reason)) if reason.starts_with(' ') => (figure, Some(reason.trim())),
+            _ => (text, None),
+        };
         let words: Vec<&str> = text.split_whitespace().collect();
         let end = words.iter().position(|word| *word == "at");
         let (figure, at) = words.split_at(end.unwrap_or(words.len()));
@@ -35,7 +40,10 @@ impl Figure {
             _ => return Err(format!("{text:?} is not of the form {FORM}")),
         };
         Ok(Self {
-            published,
+            published: Published {
+                given: given.map(str::to_owned),
+                ..published
+            },
             at,
             line,
         })
@@ -112,6 +120,7 @@ fn near(name: &str, number: &str, percent: &str) -> Checked<Published> {
             value: decimal(number, VALUE_MAX)?,
             within: decimal(within, PERCENT_MAX)?,
         },
+        given: None,
     })
 }
 
@@ -139,6 +148,7 @@ fn within(name: &str, words: &[&str]) -> Checked<Published> {
     let published = Published {
         metric: metric(name)?,
         wanted: Wanted::Within { least, most },
+        given: None,
     };
     match least.zip(most) {
         Some((least, most)) if least.value > most.value => {

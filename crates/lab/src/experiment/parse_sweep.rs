@@ -5,16 +5,21 @@ use super::parse_case::Partial;
 use super::parse_published::at_value;
 use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::Point;
-use super::values::{Checked, decimal, number, unknown};
+use super::values::{Checked, decimal, number, rate, unknown};
 
 /// Parameters that can be swept.
-const SWEPT: [&str; 11] = [
+const SWEPT: [&str; 16] = [
     "bytes",
     "hoq-life",
     "switch-lifetime",
     "stall-count",
     "buffer",
     "credit-return",
+    "host-rate",
+    "verbs-receive",
+    "verbs-send",
+    "receive-packets",
+    "receive-bytes",
     "uplinks",
     "gone",
     "lmc",
@@ -100,9 +105,11 @@ impl Partial {
 pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
-        _ => {
-            let time = text.strip_suffix("ns").filter(|_| word == "credit-return");
-            number(time.unwrap_or(text), 0, BYTES_MAX).map(|value| value as f64)
+        "host-rate" => Ok(rate(text, 0)? as f64 / 1e9),
+        "credit-return" | "verbs-receive" | "verbs-send" => {
+            let time = text.strip_suffix("ns").unwrap_or(text);
+            number(time, 0, BYTES_MAX).map(|value| value as f64)
         }
+        _ => number(text, 0, BYTES_MAX).map(|value| value as f64),
     }
 }

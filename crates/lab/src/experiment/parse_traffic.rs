@@ -1,10 +1,10 @@
 //! Traffic of ranks or hosts: the line `traffic` of a scenario, and that part of `job`.
 
 use weft_dataplane::constants::ALL_PAIRS_SKIP;
-use weft_dataplane::traffic::mpi::Load;
+use weft_dataplane::traffic::mpi::{ExchangeOrder, Load};
 
 use super::scenario::{StreamPattern, Traffic};
-use super::values::{Checked, Values, decimal, number, some_span, unknown};
+use super::values::{Checked, Values, decimal, number, rate, some_span, unknown};
 
 /// Most bytes of a message in a scenario.
 pub(super) const BYTES_MAX: u64 = 1 << 40;
@@ -34,11 +34,14 @@ pub(super) fn traffic<'a>(
         "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "biband" | "iperf" => bandwidth(kind, words),
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
         "alltoall" => {
-            let values = Values::read(words, &["bytes", "skip", "iterations"])?;
+            let keys = ["bytes", "skip", "iterations", "order", "overlap"];
+            let values = Values::read(words, &keys)?;
             Ok(Traffic::AllToAll {
                 bytes: bytes(&values, 256 << 10, MESSAGE_BYTES)?,
                 skip: values.number("skip", 0, 0, SKIP_MAX)? as u32,
                 iterations: values.number("iterations", 1, 1, 1 << 20)? as u32,
+                order: exchange_order(values.get("order").unwrap_or("ring"))?,
+                overlap: values.number("overlap", 1, 1, 1 << 10)? as u32,
             })
         }
         "bisection" => {
@@ -58,14 +61,29 @@ pub(super) fn traffic<'a>(
     }
 }
 
+fn exchange_order(text: &str) -> Checked<ExchangeOrder> {
+    match text {
+        "ring" => Ok(ExchangeOrder::Ring),
+        "xor" => Ok(ExchangeOrder::Xor),
+        "random" => Ok(ExchangeOrder::Random),
+        _ => Err(unknown("order", text, "ring, xor, random")),
+    }
+}
+
 /// Copies of files, each of a number of bytes.
 fn bulk<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffic> {
-    let values = Values::read(words, &["bytes", "both-ways"])?;
+    let values = Values::read(words, &["bytes", "rate", "both-ways"])?;
     let file = match values.get("bytes") {
         Some(text) => Some(number(text, 1, BYTES_MAX)?),
         None => ends.then_some(FILE_BYTES),
     };
-    Ok(copies(Load::Bulk, file, both_ways(&values)?))
+    Ok(Traffic::Copies {
+        load: Load::Bulk,
+        bytes: Load::Bulk.payload(),
+        total: file,
+        rate: copy_rate(&values)?,
+        both_ways: both_ways(&values)?,
+    })
 }
 
 /// ib_read_bw.
@@ -80,18 +98,16 @@ fn reads<'a>(words: impl Iterator<Item = &'a str>, ends: bool) -> Checked<Traffi
         load: Load::Read,
         bytes,
         total: reads.map(|reads| reads * bytes),
+        rate: None,
         both_ways: both_ways(&values)?,
     })
 }
 
-/// Copies with messages of their own size.
-pub(super) fn copies(load: Load, total: Option<u64>, both_ways: bool) -> Traffic {
-    Traffic::Copies {
-        load,
-        bytes: load.payload(),
-        total,
-        both_ways,
-    }
+/// Rate at which files are read.
+pub(super) fn copy_rate(values: &Values<'_>) -> Checked<Option<u64>> {
+    let text = values.get("rate");
+    let value = text.map(|text| rate(text, 1_000_000)).transpose();
+    value.map_err(|what| format!("rate: {what}"))
 }
 
 fn both_ways(values: &Values<'_>) -> Checked<bool> {
@@ -225,6 +241,7 @@ pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
         }
         Traffic::Copies { total, .. } => *total = Some(size((1, BYTES_MAX))?),
         Traffic::Bisection { .. } => return Err("bisection has no bytes to sweep".to_owned()),
+        Traffic::File { .. } => return Err("a file says its own bytes".to_owned()),
     }
     Ok(traffic)
 }

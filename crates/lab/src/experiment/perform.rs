@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 use weft_dataplane::packets::Picos;
+use weft_dataplane::traffic::mpi::RankResult;
 use weft_fabric::GenerateError;
 
 use super::links::LinkUse;
@@ -90,6 +91,10 @@ pub struct Outcome {
     pub measurements: Vec<Measurement>,
     /// The most loaded links in the last half of the run, if the case asks for them.
     pub links: Vec<LinkUse>,
+    /// Results of each rank of traffic from a file.
+    pub ranks: Vec<RankResult>,
+    /// Times of its messages: percentiles, and the time within which so many have come.
+    pub latencies: Vec<(f64, Picos)>,
     /// Virtual time that the run took.
     pub span: Picos,
     /// Method of sending messages, if that can differ.
@@ -157,6 +162,8 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
     Ok(Outcome {
         measurements,
         links: ran.links,
+        ranks: ran.ranks,
+        latencies: ran.latencies,
         method: ran.method,
         span: ran.span,
         hops: totals.hops,

@@ -9,6 +9,9 @@ pub struct Published {
     pub metric: String,
     /// Expected value, in that measurement's unit.
     pub wanted: Wanted,
+    /// Why it must come out, if it follows from an input of the model or from how it is built: it is compared,
+    /// as all are, but its coming out shows nothing.
+    pub given: Option<String>,
 }
 
 /// Expected value of a measurement.

@@ -1,6 +1,6 @@
 //! Tables of measured and published values.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use weft_dataplane::packets::MILLI;
 
@@ -22,7 +22,57 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     for (case, outcome) in scenario.cases.iter().zip(outcomes) {
         links(&mut text, case, outcome);
     }
+    let verdicts = verdicts(scenario, outcomes);
+    if verdicts != Verdicts::default() {
+        let _ = writeln!(text, "\n{verdicts}");
+    }
     text
+}
+
+/// Numbers of published figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Verdicts {
+    /// They came out, and could have failed to.
+    pub held: usize,
+    /// They did not come out, or were not measured.
+    pub missed: usize,
+    /// They came out, as they must.
+    pub given: usize,
+}
+
+impl fmt::Display for Verdicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let could = self.held + self.missed;
+        if could == 0 {
+            let given = self.given;
+            return write!(
+                f,
+                "{given} published figures follow from inputs and are no hits."
+            );
+        }
+        write!(f, "{} of {could} published figures came out", self.held)?;
+        match self.given {
+            0 => f.write_str("."),
+            given => write!(f, "; {given} more follow from inputs and are no hits."),
+        }
+    }
+}
+
+/// How many published figures came out.
+pub fn verdicts(scenario: &Scenario, outcomes: &[Outcome]) -> Verdicts {
+    let mut all = Verdicts::default();
+    for (case, outcome) in scenario.cases.iter().zip(outcomes) {
+        for figure in &case.published {
+            let found = outcome.get(&figure.metric);
+            let holds = found.is_some_and(|one| figure.holds(one.value));
+            match (holds, &figure.given) {
+                (false, _) => all.missed += 1,
+                (true, Some(_)) => all.given += 1,
+                (true, None) => all.held += 1,
+            }
+        }
+    }
+    all
 }
 
 /// Cost of running the cases that are on no curve.
@@ -72,10 +122,13 @@ fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String)
     let unit = measured.map_or("", |(_, unit)| unit);
     let published = figure.with_unit(unit);
     let value = measured.map(|(value, _)| value);
-    let mark = if value.is_some_and(|value| figure.holds(value)) {
-        ""
-    } else {
-        " ✗"
+    let mark = match (
+        value.is_some_and(|value| figure.holds(value)),
+        &figure.given,
+    ) {
+        (false, _) => " ✗".to_owned(),
+        (true, Some(reason)) => format!(" given: {}", cell(reason)),
+        (true, None) => String::new(),
     };
     let difference = value.and_then(|value| figure.difference(value));
     let difference = difference.map_or(String::new(), |percent| format!("{percent:+.2} %"));
@@ -146,9 +199,11 @@ fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
     let words = |(figure, at): (&Published, Vec<String>)| {
         let unit = units.iter().find(|(metric, _)| *metric == figure.metric);
         let wanted = figure.with_unit(unit.map_or("", |(_, unit)| unit));
+        let given = figure.given.as_ref();
+        let given = given.map_or(String::new(), |reason| format!(" (given: {reason})"));
         match at.len() == cases.len() {
-            true => format!("{} {wanted}", figure.metric),
-            false => format!("{} {wanted} at {}", figure.metric, at.join(", ")),
+            true => format!("{} {wanted}{given}", figure.metric),
+            false => format!("{} {wanted} at {}{given}", figure.metric, at.join(", ")),
         }
     };
     seen.into_iter().map(words).collect()
@@ -222,7 +277,10 @@ fn line(row: &Row<'_>) -> String {
     let verdict = match (row.published, row.measured) {
         (None, _) => "",
         (Some(_), None) => NOT_MEASURED_MARKED,
-        (Some(figure), Some((value, _))) if figure.holds(value) => "held",
+        (Some(figure), Some((value, _))) if figure.holds(value) => match figure.given {
+            Some(_) => "given",
+            None => "held",
+        },
         (Some(_), Some(_)) => "✗",
     };
     let case = quoted(&row.case.name);
@@ -232,14 +290,7 @@ fn line(row: &Row<'_>) -> String {
 
 /// Whether all that was published came out.
 pub fn holds(scenario: &Scenario, outcomes: &[Outcome]) -> bool {
-    let cases = scenario.cases.iter().zip(outcomes);
-    let mut figures = cases.flat_map(|(case, outcome)| {
-        case.published.iter().map(|published| {
-            let found = outcome.get(&published.metric);
-            found.is_some_and(|one| published.holds(one.value))
-        })
-    });
-    figures.all(|holds| holds)
+    verdicts(scenario, outcomes).missed == 0
 }
 
 struct Row<'a> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::packets::Picos;
-use weft_dataplane::traffic::mpi::{Load, Stack};
+use weft_dataplane::traffic::mpi::{ExchangeOrder, Load, RankSchedule, Stack};
 use weft_dataplane::training::Stuck;
 use weft_fabric::Sl;
 use weft_manager::Settings;
@@ -318,6 +318,10 @@ pub enum Traffic {
         skip: u32,
         /// Exchanges while time is taken.
         iterations: u32,
+        /// Order of destinations.
+        order: ExchangeOrder,
+        /// Most steps of a rank at a time.
+        overlap: u32,
     },
     /// Copies over sockets, or ib_read_bw.
     Copies {
@@ -327,8 +331,17 @@ pub enum Traffic {
         bytes: u64,
         /// Bytes of each pair and direction; `None` for as long as other traffic runs.
         total: Option<u64>,
+        /// Bytes a second that each direction has to send; `None` for as many as it can.
+        rate: Option<u64>,
         /// Both of a pair send.
         both_ways: bool,
+    },
+    /// Operations of ranks, from a file.
+    File {
+        /// The file, as the scenario names it.
+        file: String,
+        /// What each rank does.
+        ranks: Arc<Vec<RankSchedule>>,
     },
     /// No packets: rates of flows that share links fairly, over many random matchings
     /// of the hosts and over all shifts.
@@ -384,7 +397,7 @@ impl Traffic {
         match self {
             Self::Bandwidth { .. } | Self::Copies { .. } => "bandwidth",
             Self::Latency { .. } | Self::AllPairs { .. } | Self::Stream { .. } => "latency",
-            Self::AllToAll { .. } => "time",
+            Self::AllToAll { .. } | Self::File { .. } => "time",
             Self::Bisection { .. } => "bisection",
         }
     }

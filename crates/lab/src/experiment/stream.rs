@@ -60,6 +60,8 @@ pub(super) fn run(
         marked: shards.packets_marked(),
         reprogrammed: managed.reprogrammed(),
         links: watch.busiest(&mut shards, &mut managed),
+        ranks: Vec::new(),
+        latencies: Vec::new(),
         method: None,
     })
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use weft_dataplane::constants::{ALL_PAIRS_WINDOW, LATENCY_LARGE, LATENCY_SKIP};
 use weft_dataplane::packets::{MICRO, Picos};
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, PingPong, Stack,
+    AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, ExchangeOptions,
+    PingPong, Schedule, Stack,
 };
 
 use super::perform::{Measurement, measurement};
@@ -30,11 +31,12 @@ pub(super) fn stack(traffic: &Traffic, mpi: Stack) -> Stack {
 }
 
 /// The benchmark of some traffic between pairs of ranks, or all of `ranks`; none where it is of something
-/// else than messages that begin once.
+/// else than messages that begin once. `seed` draws what is random in it.
 pub(super) fn benchmark(
     traffic: &Traffic,
     pairs: Vec<(u32, u32)>,
     ranks: Range<u32>,
+    seed: u64,
 ) -> Option<Benchmark> {
     Some(match *traffic {
         Traffic::Bandwidth {
@@ -64,19 +66,36 @@ pub(super) fn benchmark(
             bytes,
             skip,
             iterations,
-        } => Benchmark::AllToAll(AllToAll::new(ranks, bytes, skip, iterations)),
+            order,
+            overlap,
+        } => {
+            let options = ExchangeOptions {
+                bytes,
+                skip,
+                iterations,
+                order,
+                overlap,
+                seed,
+            };
+            Benchmark::AllToAll(AllToAll::new(ranks, options))
+        }
         Traffic::Copies {
             load,
             bytes,
             total,
+            rate,
             both_ways,
         } => Benchmark::Copies(Copies::new(CopiesOptions {
             load,
             pairs,
             payload: bytes,
             bytes: total,
+            rate,
             both_ways,
         })),
+        Traffic::File { ranks: ref of, .. } => {
+            Benchmark::Schedule(Schedule::new(ranks.start, of.as_ref().clone()))
+        }
         Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
             return None;
         }
@@ -113,6 +132,10 @@ pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> V
         Benchmark::Bandwidth(one) => bandwidth(traffic, one),
         Benchmark::PingPong(one) => latencies(&one.latencies().unwrap_or_default()),
         Benchmark::AllToAll(one) => {
+            let time = one.time().unwrap_or(0) as f64;
+            vec![measurement("time", time / MICRO as f64, "us")]
+        }
+        Benchmark::Schedule(one) => {
             let time = one.time().unwrap_or(0) as f64;
             vec![measurement("time", time / MICRO as f64, "us")]
         }

@@ -84,6 +84,23 @@ pub(super) fn nanos(text: &str, most: Picos) -> Checked<Picos> {
     Ok(value * NANO)
 }
 
+/// Bytes a second, such as 500MB/s or 8.5GB/s, at least `least`.
+pub(super) fn rate(text: &str, least: u64) -> Checked<u64> {
+    let units = [("GB/s", 1e9), ("MB/s", 1e6)];
+    let value = units.iter().find_map(|(unit, factor)| {
+        let digits = text.strip_suffix(unit)?;
+        Some(decimal(digits, RATE_MAX / factor).ok()? * factor)
+    });
+    let value = value.map(|value| value as u64);
+    value.filter(|value| *value >= least).ok_or_else(|| {
+        let (least, most) = (least as f64 / 1e6, RATE_MAX / 1e9);
+        format!("{text:?} is no rate from {least}MB/s to {most}GB/s")
+    })
+}
+
+/// Highest rate, bytes a second.
+const RATE_MAX: f64 = 1e12;
+
 /// A time span above zero.
 pub(super) fn some_span(text: &str) -> Checked<Duration> {
     let some = span(text)?;

@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
+    /// Write all results, busiest links, and ranks and message times of traffic from files, as JSON Lines into this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// Write each experiment's plots as SVG into this directory.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,

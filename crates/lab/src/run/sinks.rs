@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::{Outcome, chart, report};
+use weft_lab::experiment::{Outcome, chart, json_lines, report};
 
 use super::files::{self, check_directory, directory, replace};
 use super::{Arguments, Experiment, stem};
@@ -19,6 +19,9 @@ pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result
     if let Some(document) = &arguments.markdown {
         around(document)?;
         check_directory(directory(document))?;
+    }
+    if let Some(file) = &arguments.json {
+        check_directory(directory(file))?;
     }
     let Some(plots) = &arguments.svg else {
         return Ok(());
@@ -45,6 +48,10 @@ pub(super) fn write(
 ) -> Result<String, String> {
     let mut text = String::new();
     let each = || experiments.iter().zip(all);
+    if let Some(file) = &arguments.json {
+        let results = each().map(|(one, outcomes)| (&one.scenario, &outcomes[..]));
+        replace(file, &json_lines(results))?;
+    }
     for (experiment, outcomes) in each() {
         let plots = plots(experiment, outcomes, arguments)?;
         let table = report::table(&experiment.scenario, outcomes);

@@ -27,7 +27,7 @@ fn errors_name_what_is_allowed() {
         ("job a bulk bytes=0", "no whole number from 1"),
         (
             "job a bulk size=1",
-            "allowed: bytes, both-ways; beside these",
+            "allowed: bytes, rate, both-ways; beside these",
         ),
         ("job a bulk both-ways=2", "from 0 to 1"),
         ("job a bulk begin=1", "no span of time"),
@@ -155,17 +155,18 @@ fn each_job_has_results_of_its_own() {
     };
     assert_eq!(value(alone, "bandwidth"), value(apart, "bandwidth"));
     let reads = value(apart, "reads.bandwidth");
-    assert!((reads / 12.36 - 1.0).abs() < 0.03, "{reads}");
+    // What a processor copies: 4,096 bytes in 880 ns.
+    assert!((reads / 4.654 - 1.0).abs() < 0.01, "{reads}");
     // A small message waits for about one large packet in each direction.
     let ping = value(apart, "ping.latency");
     assert!((1.0..4.0).contains(&ping), "{ping}");
     // One link for two.
     let sum = value(shared, "bandwidth") + value(shared, "reads.bandwidth");
-    assert!(value(shared, "bandwidth") < 0.6 * value(alone, "bandwidth"));
-    assert!(sum < 1.6 * 12.4, "{sum}");
+    assert!(value(shared, "bandwidth") < 0.7 * value(alone, "bandwidth"));
+    assert!((sum / 12.36 - 1.0).abs() < 0.03, "{sum}");
     // The late one begins after all else, but for the endless one.
     let late = value(shared, "late.time");
-    assert!((late / 1_060.0 - 1.0).abs() < 0.1, "{late}");
+    assert!((late / 1_408.0 - 1.0).abs() < 0.1, "{late}");
     assert!(shared.span > 51_000_000_000, "{}", shared.span);
 }
 

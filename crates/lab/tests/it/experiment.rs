@@ -140,7 +140,23 @@ fn errors_name_the_line_and_what_is_allowed() {
         ),
         ("background bulk sl=16", 1, "from 0 to 15"),
         ("background bulk pairs=1-2", 1, "FROM>TO"),
-        ("background bulk rate=1", 1, "allowed: sl, pairs"),
+        ("background bulk size=1", 1, "allowed: sl, pairs, rate"),
+        ("background rdma-read rate=1", 1, "allowed: sl, pairs"),
+        (
+            "background bulk rate=1",
+            1,
+            "rate: \"1\" is no rate from 1MB/s to 1000GB/s",
+        ),
+        (
+            "traffic alltoall order=plum",
+            1,
+            "allowed: ring, xor, random",
+        ),
+        ("traffic alltoall overlap=0", 1, "from 1 to 1024"),
+        ("host-rate 1", 1, "from 1MB/s to 1000GB/s"),
+        ("receive-packets 31", 1, "from 32 to 16352"),
+        ("receive-bytes 1K", 1, "from 65536 to 1073741824"),
+        ("verbs-send 1us", 1, "from 0ns to 100000ns"),
         (
             "fabric one-switch:2\nlanes 2\nsl 2\ntraffic osu_latency\ncase a",
             3,
@@ -518,9 +534,10 @@ fn preemption_saves_small_packets_the_rest_of_a_large_one() {
     assert_eq!(on_threads(3), on_threads(1));
 
     let [alone, off, on] = latencies("osu_latency");
-    let large = f64::from((8_192 + 24) / 8) * flit;
+    // Reads take three eighths of the link.
+    let large = f64::from((4_096 + 24) / 8) * flit;
     assert!(
-        (0.25 * large..large).contains(&(off - alone)),
+        (0.1 * large..large).contains(&(off - alone)),
         "{alone}, {off}"
     );
     assert!((0.0..10.0 * flit).contains(&(on - alone)), "{alone}, {on}");
@@ -757,6 +774,38 @@ fn published_bounds_are_checked() {
     assert_eq!(figures.map(at_bound), [true, true, false, false]);
 }
 
+/// A figure that follows from an input is compared, but is no hit.
+#[test]
+fn what_cannot_fail_is_no_hit() {
+    let text = "fabric one-switch:2\ntraffic osu_latency bytes=1 iterations=1\n\
+                case a\npublished latency 0.93 5% given its parts are inputs\npublished latency_min above 0\n\
+                case b\npublished latency 5 5% given nothing";
+    let scenario: Scenario = text.parse().unwrap();
+    let outcomes = run(text);
+    let verdicts = report::verdicts(&scenario, &outcomes);
+    assert_eq!((verdicts.held, verdicts.missed, verdicts.given), (1, 1, 1));
+    assert!(!report::holds(&scenario, &outcomes));
+    let table = report::table(&scenario, &outcomes);
+    assert!(table.contains("% given: its parts are inputs |"), "{table}");
+    let end = "1 of 2 published figures came out; 1 more follow from inputs and are no hits.";
+    assert!(table.contains(end), "{table}");
+    let csv = report::csv([(&scenario, &outcomes[..])]);
+    assert_eq!(csv.matches(",given\n").count(), 1, "{csv}");
+    let swept = "fabric one-switch:2\ntraffic osu_latency iterations=1\nsweep bytes 1 2\n\
+                 published latency at-least 0 at 2 given time goes on";
+    let scenario: Scenario = swept.parse().unwrap();
+    let table = report::table(&scenario, &run(swept));
+    assert!(
+        table.contains(
+            "latency ≥ 0 us at 2 (given: time goes on).\n\n1 published figures follow from inputs"
+        ),
+        "{table}"
+    );
+    let text = "fabric one-switch:2\ntraffic osu_bw\npublished rate 1 5% given";
+    let error = text.parse::<Scenario>().unwrap_err().to_string();
+    assert!(error.contains("given says no reason"), "{error}");
+}
+
 /// Scenarios can name all that comes out, and nothing else.
 #[test]
 fn all_that_is_measured_has_a_known_name() {
@@ -910,7 +959,7 @@ fn methods_of_sending_show_as_steps() {
     assert!(table.contains("| 64001 | rendezvous |"), "{table}");
 }
 
-/// With copies over sockets a benchmark gets less, with reads by the cards still less; a short
+/// With copies over sockets a benchmark gets less, and with reads, both as fast as processors copy; a short
 /// lifetime discards packets and changes little.
 #[test]
 fn other_traffic_takes_its_share_and_lifetimes_discard() {
@@ -922,7 +971,7 @@ fn other_traffic_takes_its_share_and_lifetimes_discard() {
     );
     let bandwidth: Vec<f64> = outcomes.iter().map(|one| value(one, "bandwidth")).collect();
     assert!(bandwidth[1] < 0.5 * bandwidth[0], "{bandwidth:?}");
-    assert!(bandwidth[2] < 0.8 * bandwidth[1], "{bandwidth:?}");
+    assert!(bandwidth[2] < 0.5 * bandwidth[0], "{bandwidth:?}");
     assert!(bandwidth[3] > 0.8 * bandwidth[1], "{bandwidth:?}");
     let discards: Vec<f64> = outcomes[1..]
         .iter()

@@ -31,7 +31,7 @@ fn discards_depend_on_the_order_of_packets_and_on_the_head_of_queue() {
         ("queueing fifo\nhead-of-queue input", false),
     ] {
         let discards = discards(settings);
-        assert_eq!(discards > 100.0, some, "{settings:?}: {discards}");
+        assert_eq!(discards > 30.0, some, "{settings:?}: {discards}");
         assert_eq!(discards > 0.0, some, "{settings:?}: {discards}");
     }
 }
@@ -61,6 +61,14 @@ fn credits_that_return_late_slow_down_links_with_small_buffers() {
 
 #[test]
 fn a_sweep_takes_times_of_credits() {
+    let text = "fabric mesh:2,hosts=1\ntraffic ib_read_bw\nsweep host-rate 500MB/s 2GB/s";
+    let scenario: Scenario = text.parse().unwrap();
+    let points = scenario.cases.iter().map(|case| {
+        let point = case.point.as_ref().unwrap();
+        (point.value, case.hardware.hosts.copy_rate)
+    });
+    let wanted = [(0.5, 500_000_000), (2.0, 2_000_000_000)];
+    assert_eq!(points.collect::<Vec<_>>(), wanted);
     let scenario: Scenario = "fabric mesh:2,hosts=1\ntraffic osu_bw\nsweep credit-return 0ns 184ns"
         .parse()
         .unwrap();
@@ -69,4 +77,49 @@ fn a_sweep_takes_times_of_credits() {
         (point.value, case.hardware.credit_return)
     });
     assert_eq!(points.collect::<Vec<_>>(), [(0.0, 0), (184.0, 184_000)]);
+}
+
+/// Bandwidth of a benchmark that kernels receive depends on their processors; a queue that is shorter
+/// than a connection's window stops links.
+#[test]
+fn hosts_are_as_fast_as_a_scenario_says() {
+    let bandwidth = |traffic: &str, settings: &str| {
+        let text = format!("fabric one-switch:2\ntraffic {traffic}\n{settings}");
+        value(&run(&text), "bandwidth")
+    };
+    let reads = "ib_read_bw iterations=200";
+    // A packet of 4,096 bytes takes 400 ns and a copy.
+    let wanted = |rate: f64, packet: f64| 4_096.0 / (packet + 4_096.0 / rate);
+    for (settings, rate, packet) in [
+        ("", 8.532, 400.0),
+        ("host-rate 4.266GB/s", 4.266, 400.0),
+        ("verbs-receive 1000ns", 8.532, 1_000.0),
+        ("verbs-send 2000ns", f64::INFINITY, 2_000.0),
+    ] {
+        let found = bandwidth(reads, settings);
+        let part = found / wanted(rate, packet);
+        assert!((part - 1.0).abs() < 0.02, "{settings}: {found}");
+    }
+    let bulk = |settings: &str| bandwidth("bulk bytes=16M", settings);
+    let part = bulk("host-rate 4.266GB/s") / bulk("");
+    assert!((part - 0.5).abs() < 0.05, "{part}");
+    let at_rate = bandwidth("bulk bytes=16M rate=500MB/s", "");
+    assert!((at_rate / 0.5 - 1.0).abs() < 0.01, "{at_rate}");
+}
+
+/// Copies to a host whose kernel is slow: with a queue that is shorter than the connection's window the switch
+/// before it drops by its head-of-queue lifetime; the stock queue has room for all of it.
+#[test]
+fn a_short_queue_of_a_slow_host_makes_switches_drop() {
+    let discards = |settings: &str| {
+        let text = format!(
+            "fabric one-switch:3\npairs 1>0\nhoq-life 0\nverbs-receive 50000ns\nmay-not-end on\nlimit 100ms\n\
+             traffic bulk bytes=4M\n{settings}"
+        );
+        value(&run(&text), "discards")
+    };
+    assert_eq!(discards(""), 0.0);
+    for queue in ["receive-bytes 256K", "receive-packets 32"] {
+        assert!(discards(queue) > 0.0, "{queue}");
+    }
 }

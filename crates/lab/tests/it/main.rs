@@ -13,3 +13,4 @@ mod hostile;
 mod program;
 mod replay;
 mod run;
+mod traffic_files;

@@ -287,3 +287,92 @@ fn a_scenario_that_is_given_twice_comes_out_twice() {
     let kept = fs::read_to_string(stage.path().join("state")).unwrap();
     assert_eq!(kept.matches("case\t").count(), 5);
 }
+
+/// A scenario whose traffic is a file: a message of 1 MiB to each of three hosts.
+const FROM_FILE: &str = "experiment F\nfabric one-switch:4\ntraffic file=three.pairs\nlinks on\n\
+    published time above 0 given time goes on\n";
+
+fn with_json(stage: &Path) -> Vec<serde_json::Value> {
+    fs::write(stage.join("t.scenario"), FROM_FILE).unwrap();
+    fs::write(stage.join("three.pairs"), "0 1 1M\n0 2 1M\n0 3 1M\n").unwrap();
+    let output = weft_lab(stage, &["--json", "results.jsonl"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = fs::read_to_string(stage.join("results.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+#[test]
+fn results_are_written_as_json_lines() {
+    let stage = tempfile::tempdir().unwrap();
+    let lines = with_json(stage.path());
+    let of = |kind: &str| {
+        let lines = lines.iter().filter(|line| line["kind"] == kind);
+        lines.collect::<Vec<_>>()
+    };
+    let count = |kind: &str| of(kind).len();
+    assert_eq!(
+        ["measurement", "run", "rank", "latency"].map(count),
+        [1, 1, 4, 6]
+    );
+    assert!(count("link") >= 4, "{lines:?}");
+    assert_eq!(of("measurement")[0]["verdict"], "given");
+    let sent: Vec<u64> = of("rank")
+        .iter()
+        .map(|line| line["bytes_sent"].as_u64().unwrap())
+        .collect();
+    assert_eq!(sent, [3 << 20, 0, 0, 0]);
+    // The last message has come when the traffic has ended.
+    let time = of("measurement")[0]["value"].as_f64().unwrap();
+    let longest = of("latency")[5];
+    assert_eq!(longest["percentile"], 100.0);
+    assert!(
+        (longest["us"].as_f64().unwrap() - time).abs() < 1e-6,
+        "{longest}"
+    );
+    let half = of("latency")[0]["us"].as_f64().unwrap();
+    assert!(half > 0.0 && half < time, "{half}");
+    // What was kept comes back.
+    let run = |arguments: &[&str]| weft_lab(stage.path(), arguments);
+    assert!(run(&["--state", "state"]).status.success());
+    let again = run(&["--state", "state", "--resume", "--json", "again.jsonl"]);
+    assert!(again.status.success());
+    let read = |name: &str| fs::read_to_string(stage.path().join(name)).unwrap();
+    assert_eq!(read("results.jsonl"), read("again.jsonl"));
+    let nowhere = run(&["--json", "nowhere/results.jsonl"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+}
+
+/// The example in Python prints the tables of these results, and what it writes as Parquet has all lines.
+#[test]
+fn results_are_read_in_python() {
+    let Ok(python) = std::env::var("WEFT_PARQUET_READERS") else {
+        weft_peers::not_run("WEFT_PARQUET_READERS names no Python that has duckdb");
+        return;
+    };
+    let stage = tempfile::tempdir().unwrap();
+    let lines = with_json(stage.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/results.py");
+    let run = |command: &mut Command| {
+        let output = command.current_dir(stage.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = run(Command::new(&python)
+        .arg(&script)
+        .args(["results.jsonl", "results.parquet"]));
+    for part in [
+        "metrics: 1\n",
+        "\ttime\t",
+        "\tgiven\n",
+        "ranks: 4\n",
+        "\t3145728\n",
+        "latencies: 6\n",
+    ] {
+        assert!(told.contains(part), "{part:?}: {told}");
+    }
+    let count = "import duckdb; print(duckdb.read_parquet('results.parquet').shape[0])";
+    let count = run(Command::new(&python).args(["-c", count]));
+    assert_eq!(count.trim().parse(), Ok(lines.len()));
+}

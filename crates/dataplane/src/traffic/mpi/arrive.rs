@@ -1,7 +1,8 @@
 //! Packets that arrive.
 
 use super::nic::Mpi;
-use super::stack::Stack;
+use super::stack::{Method, Stack};
+use super::transfer::Transfer;
 use super::word;
 use crate::constants::SDMA_CALL;
 use crate::packets::{Delivery, Simulation};
@@ -10,6 +11,9 @@ impl Mpi {
     /// A packet has arrived.
     pub(super) fn take(&mut self, simulation: &mut Simulation, delivery: &Delivery) {
         let (what, rest) = word::split(delivery.tag);
+        if what <= word::ANNOUNCE && self.overflows(simulation, delivery) {
+            return;
+        }
         if word::has_place(what) && !self.takes(simulation, what, rest) {
             return;
         }
@@ -23,20 +27,21 @@ impl Mpi {
                 transfer.known = true;
                 let to = transfer.to;
                 let work = self.ranks[to as usize].stack.receive;
-                self.serve(simulation, to, work, what, u64::from(id));
+                let done = self.serve(simulation, to, work, what, u64::from(id));
+                self.ranks[to as usize].queue.enter(done, 0);
             }
             _ => self.hear(simulation, what, rest),
         }
     }
 
-    /// A card that is read from sends at once; a rank is asked for a window.
+    /// A kernel is read from, or a rank is asked for a window.
     fn take_request(&mut self, simulation: &mut Simulation, id: u32) {
         let transfer = self.transfers.get_mut(id);
         transfer.heard += 1;
         let from = transfer.from;
         if transfer.read {
-            transfer.granted = transfer.packets;
-            self.list(simulation, id);
+            let work = self.ranks[from as usize].stack.receive;
+            self.serve_kernel(simulation, from, work, word::ASK, u64::from(id));
         } else {
             self.serve(simulation, from, SDMA_CALL, word::ASK, u64::from(id));
         }
@@ -50,26 +55,44 @@ impl Mpi {
         if self.is_tcp(now.from) {
             self.acknowledge(simulation, now.from, now.to);
         }
-        let rank = &mut self.ranks[now.to as usize];
         let ends = now.received == now.packets;
-        let is_window = now.is_asked_for() && !now.read;
-        let fills = is_window && now.received.is_multiple_of(window);
-        let work = if now.is_asked_for() {
-            // The card places the data, the processor is notified at the end of a window.
-            if ends || fills { rank.stack.receive } else { 0 }
-        } else {
-            // What travels in the header is not copied from a buffer.
-            let place = now.received - 1;
-            let bytes = rank.stack.packet_bytes(now.bytes, now.payload, place);
-            let bytes = u64::from(bytes.saturating_sub(rank.stack.headers));
-            rank.stack.receive + Stack::copy_time(bytes, rank.stack.copies.1)
-        };
-        if ends {
-            self.serve(simulation, now.to, work, word::FINISH, u64::from(id));
-        } else if fills {
-            self.serve(simulation, now.to, work, word::WINDOW, u64::from(now.to));
-        } else if work > 0 {
-            rank.serve(simulation.now(), work);
+        let stack = self.ranks[now.to as usize].stack;
+        if stack.kernel {
+            let bytes = stack.data_bytes(&now);
+            let at = self.receive_by_kernel(simulation, now.to, bytes);
+            if ends {
+                simulation.set_timer(at, word::of(word::FINISH, u64::from(id)));
+            }
+            return;
         }
+        if now.method == Method::Rendezvous {
+            // The card places the data, the processor is notified at the end of a window.
+            let notice = match ends {
+                true => (word::FINISH, u64::from(id)),
+                false => (word::WINDOW, u64::from(now.to)),
+            };
+            if ends || now.received.is_multiple_of(window) {
+                let (what, id) = notice;
+                self.serve(simulation, now.to, stack.receive, what, id);
+            }
+            return;
+        }
+        let bytes = stack.data_bytes(&now);
+        let work = stack.receive + stack.copy_time(u64::from(bytes), stack.copies.1);
+        let rank = &mut self.ranks[now.to as usize];
+        let done = rank.serve(simulation.now(), work);
+        rank.queue.enter(done, bytes);
+        if ends {
+            simulation.set_timer(done, word::of(word::FINISH, u64::from(id)));
+        }
+    }
+}
+
+impl Stack {
+    /// Bytes of data in the packet of a message that came last; what travels in the header is none.
+    fn data_bytes(&self, transfer: &Transfer) -> u32 {
+        let place = transfer.received - 1;
+        let bytes = self.packet_bytes(transfer.bytes, transfer.payload, place);
+        bytes.saturating_sub(self.headers)
     }
 }

@@ -1,4 +1,4 @@
-//! Copies over sockets, and reads by the cards: messages one after the other, a limited number at a time.
+//! Copies over sockets, and reads by verbs: messages one after the other, a limited number at a time.
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -14,7 +14,7 @@ use crate::packets::{Picos, Simulation};
 pub enum Load {
     /// Files over sockets, as by `dd`: the processors copy, a connection's window is in flight.
     Bulk,
-    /// `ib_read_bw`: the cards send the requested data.
+    /// `ib_read_bw`: kernels send the requested data.
     Read,
 }
 
@@ -63,6 +63,8 @@ pub struct CopiesOptions {
     pub payload: u64,
     /// Payload of each pair and direction, bytes; `None` for no end.
     pub bytes: Option<u64>,
+    /// Bytes a second that each direction reads of its file; `None` for as fast as it can be sent.
+    pub rate: Option<u64>,
     /// Both of a pair send.
     pub both_ways: bool,
 }
@@ -74,6 +76,8 @@ struct Way {
     begun: u64,
     /// Messages that have arrived.
     arrived: u64,
+    /// When the data of the next message has been read.
+    due: Picos,
 }
 
 /// Copies between pairs of ranks: each direction always has something in flight until everything has been
@@ -129,8 +133,22 @@ impl Copies {
         Some(bytes.div_ceil(self.options.payload.max(1)))
     }
 
-    /// Begins the next message of a direction, if there is one.
+    /// Begins the next message of a direction, if there is one, as soon as its data has been read.
     fn next(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, pair: usize, way: usize) {
+        let now = simulation.now();
+        let state = &mut self.ways[pair][way];
+        let at = state.due.max(now);
+        let read = |rate| span(self.options.payload, rate);
+        state.due = at + self.options.rate.map_or(0, read);
+        if at > now {
+            let (a, b) = self.options.pairs[pair];
+            mpi.wait(simulation, at - now, [a, b][way], way as u32);
+        } else {
+            self.post(mpi, simulation, pair, way);
+        }
+    }
+
+    fn post(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, pair: usize, way: usize) {
         let load = self.options.load;
         let state = &mut self.ways[pair][way];
         let left = self.options.bytes.map(|bytes| bytes - state.begun);
@@ -161,6 +179,12 @@ impl Copies {
     }
 }
 
+/// Time in which `bytes` come at a rate of bytes a second.
+fn span(bytes: u64, rate: u64) -> Picos {
+    let picos = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate.max(1));
+    Picos::try_from(picos).unwrap_or(Picos::MAX)
+}
+
 impl Program for Copies {
     fn begin(&mut self, mpi: &mut Mpi, simulation: &mut Simulation) {
         self.begun = Some(simulation.now());
@@ -173,8 +197,15 @@ impl Program for Copies {
     }
 
     fn done(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, done: Done) {
-        let Done::Received { rank, .. } = done else {
-            return;
+        let rank = match done {
+            Done::Received { rank, .. } => rank,
+            Done::Timer { rank, tag } => {
+                if let Some(pair) = self.of_rank.rank(rank) {
+                    self.post(mpi, simulation, pair, tag as usize & 1);
+                }
+                return;
+            }
+            Done::Sent { .. } => return,
         };
         let Some(pair) = self.of_rank.rank(rank) else {
             return;

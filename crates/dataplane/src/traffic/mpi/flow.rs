@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Window,
     /// Requests to read.
     Request,
-    /// Packets by which a card answers them.
+    /// Packets by which a kernel answers them.
     Response,
     /// An IP packet.
     Segment,

@@ -5,7 +5,8 @@ use super::copies::Copies;
 use super::exchange::AllToAll;
 use super::job::Program;
 use super::latency::PingPong;
-use super::nic::{Done, Mpi};
+use super::nic::{Done, Mpi, NOBODY};
+use super::schedule::Schedule;
 use crate::packets::{Picos, Simulation};
 
 /// One of the benchmarks.
@@ -17,8 +18,10 @@ pub enum Benchmark {
     PingPong(PingPong),
     /// Alltoall.
     AllToAll(AllToAll),
-    /// Copies over sockets, or reads by the cards.
+    /// Copies over sockets, or reads by verbs.
     Copies(Copies),
+    /// Operations of a file.
+    Schedule(Schedule),
 }
 
 impl Benchmark {
@@ -35,6 +38,7 @@ impl Program for Benchmark {
             Self::PingPong(one) => one.begin(mpi, simulation),
             Self::AllToAll(one) => one.begin(mpi, simulation),
             Self::Copies(one) => one.begin(mpi, simulation),
+            Self::Schedule(one) => one.begin(mpi, simulation),
         }
     }
 
@@ -44,6 +48,7 @@ impl Program for Benchmark {
             Self::PingPong(one) => one.done(mpi, simulation, done),
             Self::AllToAll(one) => one.done(mpi, simulation, done),
             Self::Copies(one) => one.done(mpi, simulation, done),
+            Self::Schedule(one) => one.done(mpi, simulation, done),
         }
     }
 
@@ -53,6 +58,7 @@ impl Program for Benchmark {
             Self::PingPong(one) => one.has_ended(),
             Self::AllToAll(one) => one.has_ended(),
             Self::Copies(one) => one.has_ended(),
+            Self::Schedule(one) => one.has_ended(),
         }
     }
 }
@@ -99,19 +105,21 @@ impl Program for Jobs {
         for (index, part) in self.parts.iter_mut().enumerate() {
             match part.begin {
                 0 => part.benchmark.begin(mpi, simulation),
-                later => mpi.wait(simulation, later, index as u32),
+                later => mpi.wait(simulation, later, NOBODY, index as u32),
             }
         }
     }
 
     fn done(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, done: Done) {
         let place = match done {
-            Done::Sent { rank, .. } | Done::Received { rank, .. } => self.of_rank(rank),
-            Done::Timer(index) => {
-                if let Some(part) = self.parts.get_mut(index as usize) {
+            Done::Timer { rank: NOBODY, tag } => {
+                if let Some(part) = self.parts.get_mut(tag as usize) {
                     part.benchmark.begin(mpi, simulation);
                 }
                 return;
+            }
+            Done::Sent { rank, .. } | Done::Received { rank, .. } | Done::Timer { rank, .. } => {
+                self.of_rank(rank)
             }
         };
         if let Some(part) = self.parts.get_mut(place) {

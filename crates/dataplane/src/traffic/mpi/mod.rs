@@ -5,7 +5,7 @@
 //! Larger ones are handed to the DMA engines by a system call, the largest by rendezvous: the sender
 //! announces, the receiver requests one window at a time. Receives are posted before the messages
 //! arrive, as the benchmarks do. Each packet that the card does not place costs the receiving
-//! processor time. On a host with an LMC the data rotates over the LIDs after the first, control
+//! processor time, and a place in a queue, see `context`. On a host with an LMC the data rotates over the LIDs after the first, control
 //! uses the first, as PSM2's default policy does. Dropped packets are resent by the library's
 //! rules, see `recovery`.
 //!
@@ -15,6 +15,7 @@
 mod arrive;
 mod bandwidth;
 mod connection;
+mod context;
 mod copies;
 mod exchange;
 mod flow;
@@ -26,16 +27,18 @@ mod pairs;
 mod post;
 mod rank;
 mod recovery;
+mod schedule;
 mod stack;
 mod transfer;
 mod word;
 
 pub use bandwidth::{Bandwidth, BandwidthOptions};
 pub use copies::{Copies, CopiesOptions, Load};
-pub use exchange::AllToAll;
+pub use exchange::{AllToAll, ExchangeOptions, ExchangeOrder};
 pub use job::{Job, Program};
 pub use jobs::{Benchmark, Jobs, Part};
 pub use latency::PingPong;
-pub use nic::{Done, Mpi};
+pub use nic::{Done, Mpi, NOBODY};
 pub use recovery::Tally;
-pub use stack::{Method, Recovery, Stack};
+pub use schedule::{Operation, RankResult, RankSchedule, Schedule};
+pub use stack::{HostSpeed, Method, Queue, Recovery, Stack};

@@ -36,8 +36,16 @@ pub enum Done {
         tag: u32,
     },
     /// A timer of the program has run out.
-    Timer(u32),
+    Timer {
+        /// The rank that it was set for, or [`NOBODY`].
+        rank: u32,
+        /// Its word.
+        tag: u32,
+    },
 }
+
+/// No rank: timers of several programs together.
+pub const NOBODY: u32 = (1 << 24) - 1;
 
 /// Ranks and their messages.
 #[derive(Debug, Clone)]
@@ -123,19 +131,19 @@ impl Mpi {
         let id = self.add_transfer(from, to, bytes, tag, false);
         let method = self.transfers.get(id).method;
         let stack = self.ranks[from as usize].stack;
-        let copy = Stack::copy_time(bytes, stack.copies.0);
+        let copy = stack.copy_time(bytes, stack.copies.0);
         let work = match method {
-            Method::Dma if stack.receive == 0 => copy,
             Method::Dma => copy + SDMA_CALL,
             _ => 0,
         };
         self.serve(simulation, from, work, word::START, u64::from(id));
     }
 
-    /// Begins to read `bytes` from another rank, whose card sends them by itself.
+    /// Begins to read `bytes` from another rank, whose kernel sends them by itself.
     pub fn read(&mut self, simulation: &mut Simulation, to: u32, from: u32, bytes: u64, tag: u32) {
         let id = self.add_transfer(from, to, bytes, tag, true);
-        self.serve(simulation, to, 0, word::START, u64::from(id));
+        let work = self.ranks[to as usize].stack.send;
+        self.serve(simulation, to, work, word::START, u64::from(id));
     }
 
     fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
@@ -180,17 +188,18 @@ impl Mpi {
         })
     }
 
-    /// Has [`Done::Timer`] given after a while.
-    pub fn wait(&mut self, simulation: &mut Simulation, span: u64, tag: u32) {
-        let at = simulation.now() + span;
-        simulation.set_timer(at, word::of(word::PROGRAM, u64::from(tag)));
+    /// Has [`Done::Timer`] given to a rank after a while.
+    pub fn wait(&mut self, simulation: &mut Simulation, span: Picos, rank: u32, tag: u32) {
+        let at = simulation.now().saturating_add(span);
+        let rest = u64::from(rank & NOBODY) << 32 | u64::from(tag);
+        simulation.set_timer(at, word::of(word::PROGRAM, rest));
     }
 
     pub(super) fn next_done(&mut self) -> Option<Done> {
         self.done.pop_front()
     }
 
-    /// Sets a timer for when a rank's processor has dealt with something.
+    /// Sets a timer for when a rank's processor has dealt with something, and returns that time.
     pub(super) fn serve(
         &mut self,
         simulation: &mut Simulation,
@@ -198,9 +207,10 @@ impl Mpi {
         work: Picos,
         what: u64,
         id: u64,
-    ) {
+    ) -> Picos {
         let at = self.ranks[rank as usize].serve(simulation.now(), work);
         simulation.set_timer(at, word::of(what, id));
+        at
     }
 
     pub(super) fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
@@ -230,7 +240,10 @@ impl Mpi {
                 self.ask(simulation, to);
             }
             word::WINDOW => self.window_over(simulation, id),
+            word::ASK if self.transfers.get(id).read => self.make(simulation, id),
             word::ASK => self.grant(simulation, id),
+            word::MAKE => self.made(simulation, id),
+            word::DRAIN => self.drain(simulation, id),
             word::COMPLAIN => self.complain(simulation, rest),
             word::MISSING => self.is_told(simulation, rest),
             word::CHECK => self.answer(simulation, rest),
@@ -251,7 +264,10 @@ impl Mpi {
                     tag: transfer.tag,
                 });
             }
-            _ => self.done.push_back(Done::Timer(id)),
+            _ => self.done.push_back(Done::Timer {
+                rank: (rest >> 32) as u32,
+                tag: id,
+            }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Order of sending at each host's HFI: control, packets from processors, packets from engines.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use weft_fabric::Lid;
@@ -43,6 +43,8 @@ pub(super) struct Nic {
     leaving: Option<(u32, u32)>,
     /// A packet waits at the port already.
     full: bool,
+    /// Ranks whose kernel contexts have no room: the HFI takes no packets.
+    pub(super) full_contexts: BTreeSet<u32>,
 }
 
 impl Nic {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::Sl;
 
+use super::context::ReceiveQueue;
 use super::stack::Stack;
 use crate::constants::TID_FLOWS;
 use crate::packets::Picos;
@@ -20,6 +21,10 @@ pub(super) struct Rank {
     pub(super) level: Sl,
     /// Its processor has something to do until then.
     busy_until: Picos,
+    /// Receive queue of its context.
+    pub(super) queue: ReceiveQueue,
+    /// Reads of which its kernel makes the answers, in order.
+    pub(super) making: VecDeque<u32>,
     /// Blocks of the send buffer that it may write.
     pub(super) blocks: u32,
     /// Payload of the largest packet that it can write.
@@ -45,6 +50,8 @@ impl Rank {
             context,
             level,
             busy_until: 0,
+            queue: ReceiveQueue::default(),
+            making: VecDeque::new(),
             blocks: Stack::blocks(processes),
             payload: stack.written_payload(processes),
             writing: VecDeque::new(),
@@ -68,6 +75,15 @@ impl Rank {
         let path = *next;
         *next = next.wrapping_add(1);
         path
+    }
+
+    /// When its processor has done work that it can begin at `at`.
+    pub(super) fn work_from(&mut self, at: Picos, work: Picos) -> Picos {
+        if work == 0 {
+            return at;
+        }
+        self.busy_until = at.max(self.busy_until) + work;
+        self.busy_until
     }
 
     /// When something is done that comes at `now`, takes its endpoint's time in all, and `work` of

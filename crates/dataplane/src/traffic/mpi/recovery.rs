@@ -4,7 +4,7 @@
 //! eagerly, and those of each window of a rendezvous. A receiver drops out-of-order packets and
 //! sends one NAK, until something arrives in order (of a window, once in each pass); the
 //! sender goes back to that packet and resends everything from there. If nothing follows, or the NAK is
-//! lost, the sender's timeout ends and it queries the receiver. Cards that read use these rules, but the reader
+//! lost, the sender's timeout ends and it queries the receiver. Reliable connections use these rules, but the reader
 //! retries its request. TCP resends an IP packet after three later ones have arrived, or after a timeout, and slows
 //! down.
 //!
@@ -29,8 +29,10 @@ pub struct Tally {
     pub taken: u64,
     /// Refused by their receivers: out of order after a lost one, or come twice.
     pub refused: u64,
-    /// Dropped in transit.
+    /// Dropped in transit, or by a receiving HFI.
     pub lost: u64,
+    /// Of these, dropped because the queue of a user's context was full.
+    pub overflowed: u64,
     /// Packets of messages given to the link a second time or more.
     pub again: u64,
     /// Number of NAKs.
@@ -120,6 +122,7 @@ impl Mpi {
     }
 
     /// A receiving processor examines packets that it drops; the card drops a window's packets by itself.
+    /// What a kernel receives its own processor examines.
     fn refuse(&mut self, simulation: &mut Simulation, slot: u32, tells: bool) {
         let flow = self.flows.get(slot);
         let (kind, receiver) = (flow.key.kind, flow.to);
@@ -129,8 +132,10 @@ impl Mpi {
             _ => rank.stack.receive,
         };
         let now = simulation.now();
-        let by_card = matches!(kind, Kind::Request | Kind::Response);
-        let at = if by_card { now } else { rank.serve(now, work) };
+        let at = match rank.stack.kernel {
+            true => rank.queue.serve(now, rank.stack.endpoint, work),
+            false => rank.serve(now, work),
+        };
         if tells {
             simulation.set_timer(at, word::of(word::COMPLAIN, self.flows.word(slot)));
         }
@@ -184,8 +189,8 @@ impl Mpi {
         };
         let work = match (what, kind) {
             (word::MISSING, Kind::Request | Kind::Response) => {
-                self.go_back(simulation, word);
-                return;
+                let work = self.ranks[rank as usize].stack.receive;
+                return self.serve_kernel(simulation, rank, work, what, word);
             }
             (word::MISSING, Kind::Dma | Kind::Window) => SDMA_CALL,
             _ => 0,
@@ -278,7 +283,7 @@ impl Mpi {
         self.arm(simulation, slot);
     }
 
-    /// Action at the end of a timeout: PSM2 queries, cards that read request again, others go back.
+    /// Action at the end of a timeout: PSM2 queries, kernels that read request again, others go back.
     fn act(&mut self, simulation: &mut Simulation, slot: u32, word: u64) {
         let flow = self.flows.get(slot);
         match flow.key.kind {
@@ -365,7 +370,7 @@ impl Mpi {
         }
     }
 
-    /// Resends a card's answers to a read.
+    /// Resends a kernel's answers to a read; that takes no time of its processor.
     fn respond_again(&mut self, simulation: &mut Simulation, from: u32, to: u32) {
         for id in self.transfers.between(from, to) {
             let transfer = self.transfers.get_mut(id);

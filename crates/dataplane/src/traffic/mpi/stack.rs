@@ -70,6 +70,62 @@ pub struct Stack {
     pub copies: (u64, u64),
     /// Recovery of lost packets.
     pub recovery: Recovery,
+    /// Bytes a second that a processor copies.
+    pub copy_rate: u64,
+    /// The kernel receives: it copies the data of each packet once more than the receiving side's
+    /// `copies`, on a processor of its own, and its HFI waits for room in its queue.
+    pub kernel: bool,
+    /// Time of the kernel's processor to make a packet that answers a read.
+    pub send: Picos,
+    /// Room in the receive queue of a process's context.
+    pub queue: Queue,
+}
+
+/// Room in a receive queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes of their data.
+    pub bytes: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self::STOCK
+    }
+}
+
+impl Queue {
+    /// The driver's.
+    const STOCK: Self = Self {
+        packets: c::RECEIVE_HEADERS,
+        bytes: c::RECEIVE_EAGER,
+    };
+}
+
+/// Properties of hosts that are assumed, or that an administrator sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostSpeed {
+    /// Bytes a second that a processor copies.
+    pub copy_rate: u64,
+    /// Time of a kernel's processor for a packet that it receives, besides copies.
+    pub verbs_receive: Picos,
+    /// Time of a kernel's processor to make a packet that answers a read.
+    pub verbs_send: Picos,
+    /// Room in receive queues.
+    pub queue: Queue,
+}
+
+impl Default for HostSpeed {
+    fn default() -> Self {
+        Self {
+            copy_rate: c::COPY_RATE,
+            verbs_receive: c::VERBS_RECEIVE,
+            verbs_send: c::VERBS_SEND,
+            queue: Queue::default(),
+        }
+    }
 }
 
 impl Stack {
@@ -85,6 +141,10 @@ impl Stack {
         receive: c::PSM2_RECEIVE,
         copies: (0, 1),
         recovery: Recovery::Psm2,
+        copy_rate: c::COPY_RATE,
+        kernel: false,
+        send: 0,
+        queue: Queue::STOCK,
     };
 
     /// OPX, the libfabric provider, under MPI. Its window and its recovery are assumed to be
@@ -98,8 +158,8 @@ impl Stack {
         ..Self::PSM2
     };
 
-    /// IP in connected mode: everything is sent at once; receiving a packet costs as much as under
-    /// PSM2.
+    /// IP in connected mode: everything is sent at once. The kernel's verbs receive packets; the program
+    /// copies the data out of its socket.
     pub const IPOIB: Self = Self {
         payload: c::IPOIB_PAYLOAD,
         headers: c::IPOIB_HEADERS,
@@ -108,9 +168,13 @@ impl Stack {
         rendezvous: u64::MAX,
         window: u64::MAX,
         endpoint: c::ENDPOINT,
-        receive: c::PSM2_RECEIVE,
+        receive: c::VERBS_RECEIVE,
         copies: (1, 1),
         recovery: Recovery::Tcp,
+        copy_rate: c::COPY_RATE,
+        kernel: true,
+        send: 0,
+        queue: Queue::STOCK,
     };
 
     /// A file copied over a socket.
@@ -119,13 +183,36 @@ impl Stack {
         ..Self::IPOIB
     };
 
-    /// Reads by the card: no processor takes part.
+    /// Reads by verbs. The card has no part in them: the kernel of the host that is read from makes each packet,
+    /// that of the reader copies its data to where it belongs (`hfi1`, `hfi1_make_rc_req`, `rc_rcv_resp`,
+    /// `rvt_copy_sge`).
     pub const RDMA: Self = Self {
-        receive: 0,
+        payload: c::VERBS_PAYLOAD,
         copies: (0, 0),
         recovery: Recovery::Connection,
+        send: c::VERBS_SEND,
         ..Self::IPOIB
     };
+
+    /// The stack on hosts of another speed.
+    #[must_use]
+    pub fn on(self, host: &HostSpeed) -> Self {
+        Self {
+            copy_rate: host.copy_rate,
+            queue: host.queue,
+            receive: if self.kernel {
+                host.verbs_receive
+            } else {
+                self.receive
+            },
+            send: if self.is_connection() {
+                host.verbs_send
+            } else {
+                self.send
+            },
+            ..self
+        }
+    }
 
     /// The stack with the payload of packets limited to an MTU.
     #[must_use]
@@ -166,9 +253,9 @@ impl Stack {
     }
 
     /// Time of a processor to copy `bytes` bytes `copies` times.
-    pub fn copy_time(bytes: u64, copies: u64) -> Picos {
+    pub fn copy_time(&self, bytes: u64, copies: u64) -> Picos {
         let picos = u128::from(bytes) * u128::from(copies) * 1_000_000_000_000;
-        Picos::try_from(picos / u128::from(c::COPY_RATE)).unwrap_or(Picos::MAX)
+        Picos::try_from(picos / u128::from(self.copy_rate.max(1))).unwrap_or(Picos::MAX)
     }
 
     /// Packets of a message of which each carries `payload` bytes; an empty one has one packet.

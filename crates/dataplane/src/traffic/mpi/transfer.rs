@@ -13,7 +13,7 @@ pub(super) struct Transfer {
     /// Its number among its sender's messages and requests.
     pub(super) serial: u32,
     pub(super) method: Method,
-    /// The receiver reads it: its sender's card answers by itself.
+    /// The receiver reads it: its sender's kernel answers by itself.
     pub(super) read: bool,
     /// Bytes of each packet but the last.
     pub(super) payload: u32,
