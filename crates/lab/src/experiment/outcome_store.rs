@@ -20,7 +20,7 @@ const SUM: &str = "sum\t";
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 3, version {version}, model {MODEL}")
+    format!("weft-lab state 4, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -117,11 +117,18 @@ impl OutcomeStore {
         }
         let (_, outcome) = self.0.last_mut()?;
         match words[..] {
-            ["metric", metric, bits, unit] => outcome.measurements.push(Measurement {
-                metric: Cow::Owned(metric.to_owned()),
-                value: from_bits(bits)?,
-                unit: Cow::Owned(unit.to_owned()),
-            }),
+            ["metric", metric, bits, unit, ref spread @ ..] => {
+                outcome.measurements.push(Measurement {
+                    metric: Cow::Owned(metric.to_owned()),
+                    value: from_bits(bits)?,
+                    unit: Cow::Owned(unit.to_owned()),
+                    spread: match *spread {
+                        [] => None,
+                        [least, most] => Some((from_bits(least)?, from_bits(most)?)),
+                        _ => return None,
+                    },
+                });
+            }
             ["link", from, to, bits, wait, discards] => outcome.links.push(LinkUse {
                 from: from.to_owned(),
                 to: to.to_owned(),
@@ -154,7 +161,12 @@ fn write(text: &mut String, key: &str, outcome: &Outcome) {
     ));
     for one in &outcome.measurements {
         let bits = one.value.to_bits();
-        text.push_str(&format!("metric\t{}\t{bits:x}\t{}\n", one.metric, one.unit));
+        text.push_str(&format!("metric\t{}\t{bits:x}\t{}", one.metric, one.unit));
+        if let Some((least, most)) = one.spread {
+            let (least, most) = (least.to_bits(), most.to_bits());
+            text.push_str(&format!("\t{least:x}\t{most:x}"));
+        }
+        text.push('\n');
     }
     for link in &outcome.links {
         let bits = link.percent.to_bits();
@@ -182,6 +194,7 @@ mod tests {
                 metric: Cow::Borrowed("time"),
                 value: 0.1 + 0.2,
                 unit: Cow::Borrowed("us"),
+                spread: Some((0.1, 0.7)),
             }],
             links: vec![LinkUse {
                 from: "a\tb".to_owned(),
@@ -209,6 +222,7 @@ mod tests {
         assert_eq!(back.to_text(), text);
         let outcome = back.get(&key("text", 1, 1)).unwrap();
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
+        assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
         assert!(back.get(&key("text", 1, 2)).is_none());
         assert!(back.get(&key("other", 1, 1)).is_none());
@@ -227,7 +241,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 3", "state 2"),
+            body.replace("state 4", "state 3"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");
