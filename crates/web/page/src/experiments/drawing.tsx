@@ -26,8 +26,8 @@ const [LEFT, RIGHT, TOP, BELOW] = [64, 14, 26, 40];
 const BARS_MAX = 100;
 export const CURVES_MAX = 42;
 const BAR = 38;
-/** Width of a letter, pixels. */
-const LETTER = 6.3;
+/** Most width of a usual letter, pixels. */
+const LETTER = 7;
 
 interface Inks {
   letters: string;
@@ -53,11 +53,20 @@ function Frame({ wide, high, look, name, children }: { wide: number; high: numbe
   );
 }
 
+/** As much of a text as has room; letters of other scripts and signs may be twice as wide. */
+function fitting(text: string, room: number): string {
+  let [wide, kept] = [0, ""];
+  for (const letter of text) {
+    wide += letter < "\u1100" ? LETTER : 2 * LETTER;
+    if (wide > room) return `${[...kept].slice(0, -1).join("")}…`;
+    kept += letter;
+  }
+  return text;
+}
+
 /** A text that fits; the whole of it where one points at it. */
 function Words({ x, y, room, anchor, fill, children }: { x: number; y: number; room: number; anchor?: "start" | "middle" | "end"; fill?: string; children: string }) {
-  const most = Math.max(3, Math.floor(room / LETTER));
-  const letters = [...children];
-  const short = letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : children;
+  const short = fitting(children, room);
   return <text x={x} y={y} text-anchor={anchor} fill={fill}>{short}{short !== children && <title>{children}</title>}</text>;
 }
 
@@ -80,7 +89,7 @@ export function Lines({ plot, look, live = false }: { plot: Plot; look: Look; li
   const x = scaleOf(places, look.logX ?? isWide(places), LEFT + 8, wide - RIGHT - 8, 8, false);
   const bottom = TOP + (live ? LOW : HIGH);
   const y = scaleOf(values, look.logY ?? isWide(values), bottom, TOP + 6, live ? 4 : 6, live);
-  const named = named_(places.length <= 12 ? places : x.ticks, x.place, plot.over);
+  const named = withRoom(live || places.length > 12 ? x.ticks : places, x.place, plot.over);
   const bounded = shown.some((one) => one.points.some((point) => point.bound !== undefined));
   const isPublished = shown.some((one) => one.points.some((point) => point.published !== undefined));
   const isSpread = shown.some((one) => one.points.some((point) => point.spread !== undefined));
@@ -122,7 +131,7 @@ export function Lines({ plot, look, live = false }: { plot: Plot; look: Look; li
 }
 
 /** Those of the values along the axis that have room for their names. */
-function named_(values: number[], place: (value: number) => number, over: string): number[] {
+function withRoom(values: number[], place: (value: number) => number, over: string): number[] {
   let free = -Infinity;
   return values.filter((value) => {
     const half = (placeText(over, value).length * LETTER) / 2 + 4;
@@ -219,7 +228,7 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
   const bottom = TOP + 20 + rows.length * row;
   const steps = 24;
   const isMarked = rows.some((one) => one.points.some((point) => !point.held && point.value !== undefined));
-  const named = named_(places, (value) => left + (places.indexOf(value) + 0.5) * cell, plot.over);
+  const named = withRoom(places, (value) => left + (places.indexOf(value) + 0.5) * cell, plot.over);
   return (
     <Frame wide={wide} high={bottom + 50 + (isMarked ? LINE : 0)} look={look} name={`${unitOf(plot)} as a heat map; the table has the values`}>
       <Words x={4} y={14} room={wide - 8} fill={colors.letters}>{`${unitOf(plot)}, over ${plot.over}`}</Words>

@@ -39,7 +39,7 @@ export function Emulation() {
     <>
       <p class="quiet">Experiment E1: two pairs of hosts whose routes share a link get together what one link carries, 12.4 GB/s, while other links idle. With adaptive routing a switch moves one of them, and they get 24.8 GB/s.</p>
       {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
-      {!mayOrder() && <WhyNot what="Traffic, adaptive routing and cutting cables" />}
+      {!mayOrder() && <WhyNot what="Changing the emulation" />}
       <div class="bench">
         <div>
           <h2>Traffic</h2>

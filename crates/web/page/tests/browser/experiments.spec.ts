@@ -255,7 +255,7 @@ test("who may only look has no buttons, and is refused where his role was taken 
   await page.getByRole("button", { name: "Cut the cable" }).click();
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
   await page.reload();
-  await expect(page.getByText("Traffic, adaptive routing and cutting cables needs the role operate")).toBeVisible();
+  await expect(page.getByText("Changing the emulation needs the role operate")).toBeVisible();
   await expect(page.locator(".cables [data-link]")).toHaveCount(12);
   expect(await page.locator("main button").allInnerTexts()).toEqual(["Save as SVG", "Save all as CSV"]);
   await clickOn(page, page.locator(".cables [data-link] path").last());
