@@ -261,6 +261,15 @@ test("who may only look has no buttons, and is refused where his role was taken 
   await clickOn(page, page.locator(".cables [data-link] path").last());
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await looksWell(page, "experiments-viewer");
+
+  // Who may change ports and routes may not change settings.
+  loopbackMay("operate");
+  daemon.reload();
+  await expect.poll(() => daemon.logged("loopback without a certificate: operate")).toBe(1);
+  await page.reload();
+  await expect(page.getByText("Switching it needs the role administer.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start traffic…" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Switch it on…" })).toHaveCount(0);
   loopbackMay("administer");
   daemon.reload();
 });
