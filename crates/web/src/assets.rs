@@ -26,7 +26,7 @@ pub(crate) struct Asset {
 }
 
 /// All files of the page. Those that `crates/web/page/build.mjs` makes are committed, so that Cargo needs no Node.
-static ASSETS: [Asset; 5] = [
+static ASSETS: [Asset; 7] = [
     asset(
         "/",
         "text/html; charset=utf-8",
@@ -36,6 +36,16 @@ static ASSETS: [Asset; 5] = [
         "/page.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../assets/page.js"),
+    ),
+    asset(
+        "/shared.js",
+        "text/javascript; charset=utf-8",
+        include_bytes!("../assets/shared.js"),
+    ),
+    asset(
+        "/experiments.js",
+        "text/javascript; charset=utf-8",
+        include_bytes!("../assets/experiments.js"),
     ),
     asset(
         "/page.css",

@@ -413,6 +413,12 @@ pub(crate) struct PlanArgs {
     /// Another engine, by its name in <RoutingAlgorithm>.
     #[arg(long, group = "change", value_name = "NAME")]
     pub(crate) engine: Option<String>,
+    /// Adaptive routing on or off; everything else stays.
+    #[arg(long, group = "change", value_name = "STATE")]
+    pub(crate) adaptive: Option<OnOff>,
+    /// Congestion with which adaptive routing moves a route, 1 (100 %) to 7 (55 %).
+    #[arg(long, requires = "adaptive", value_parser = clap::value_parser!(u8).range(1..=7))]
+    pub(crate) threshold: Option<u8>,
     /// Move data off a switch ('node:core1') or a link between switches ('node:core1:port:3').
     #[arg(long, group = "change", value_name = "POINT")]
     pub(crate) drain: Option<String>,

@@ -10,7 +10,7 @@ use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
 use weft_fabric::text::{count, count_and};
 
-use crate::args::{Args, PlanArgs, RouteCommand};
+use crate::args::{Args, OnOff, PlanArgs, RouteCommand};
 use crate::asked::label;
 use crate::at;
 use crate::config::finding_line;
@@ -115,6 +115,10 @@ async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> 
             let text = args.back.as_of.as_deref().unwrap_or_default();
             Change::AsOf(at::moment(text, "--as-of")?)
         }
+        _ if args.adaptive.is_some() => Change::Adaptive(v1::AdaptiveChange {
+            enabled: args.adaptive == Some(OnOff::On),
+            threshold: args.threshold.unwrap_or(0).into(),
+        }),
         (Some(file), ..) => Change::Config(text(file)?),
         (_, Some(engine), _) => Change::Engine(engine.clone()),
         (_, _, Some(target)) if args.drain.is_some() => Change::Drain(target.message),

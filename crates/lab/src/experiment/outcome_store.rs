@@ -118,11 +118,18 @@ impl OutcomeStore {
         }
         let (_, outcome) = self.0.last_mut()?;
         match words[..] {
-            ["metric", metric, bits, unit] => outcome.measurements.push(Measurement {
-                metric: Cow::Owned(metric.to_owned()),
-                value: from_bits(bits)?,
-                unit: Cow::Owned(unit.to_owned()),
-            }),
+            ["metric", metric, bits, unit, ref spread @ ..] => {
+                outcome.measurements.push(Measurement {
+                    metric: Cow::Owned(metric.to_owned()),
+                    value: from_bits(bits)?,
+                    unit: Cow::Owned(unit.to_owned()),
+                    spread: match *spread {
+                        [] => None,
+                        [least, most] => Some((from_bits(least)?, from_bits(most)?)),
+                        _ => return None,
+                    },
+                });
+            }
             ["link", from, to, bits, wait, discards] => outcome.links.push(LinkUse {
                 from: from.to_owned(),
                 to: to.to_owned(),
@@ -163,7 +170,12 @@ fn write(text: &mut String, key: &str, outcome: &Outcome) {
     ));
     for one in &outcome.measurements {
         let bits = one.value.to_bits();
-        text.push_str(&format!("metric\t{}\t{bits:x}\t{}\n", one.metric, one.unit));
+        text.push_str(&format!("metric\t{}\t{bits:x}\t{}", one.metric, one.unit));
+        if let Some((least, most)) = one.spread {
+            let (least, most) = (least.to_bits(), most.to_bits());
+            text.push_str(&format!("\t{least:x}\t{most:x}"));
+        }
+        text.push('\n');
     }
     for rank in &outcome.ranks {
         text.push_str(&format!("rank\t{}\t{}\n", rank.time, rank.sent));
@@ -197,6 +209,7 @@ mod tests {
                 metric: Cow::Borrowed("time"),
                 value: 0.1 + 0.2,
                 unit: Cow::Borrowed("us"),
+                spread: Some((0.1, 0.7)),
             }],
             links: vec![LinkUse {
                 from: "a\tb".to_owned(),
@@ -226,6 +239,7 @@ mod tests {
         assert_eq!(back.to_text(), text);
         let outcome = back.get(&key("text", 1, 1)).unwrap();
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
+        assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
         assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
         assert_eq!(outcome.latencies, [(99.9, 5)]);

@@ -82,6 +82,8 @@ pub struct Measurement {
     pub value: f64,
     /// Its unit.
     pub unit: Cow<'static, str>,
+    /// The least and the most of several runs; none of a single one.
+    pub spread: Option<(f64, f64)>,
 }
 
 /// Outcome of a case.
@@ -184,6 +186,7 @@ fn combine(mut runs: Vec<Outcome>) -> Outcome {
         let others = runs.iter().filter_map(|run| run.get(&one.metric));
         let mut values: Vec<f64> = others.map(|other| other.value).collect();
         values.push(one.value);
+        one.spread = spread(&values);
         one.value = if COUNTED.contains(&one.metric.as_ref()) {
             values.iter().sum::<f64>() / values.len() as f64
         } else {
@@ -191,6 +194,13 @@ fn combine(mut runs: Vec<Outcome>) -> Outcome {
         };
     }
     first
+}
+
+/// The least and the most of several values.
+fn spread(values: &[f64]) -> Option<(f64, f64)> {
+    let least = values.iter().copied().reduce(f64::min);
+    let most = values.iter().copied().reduce(f64::max);
+    least.zip(most).filter(|_| values.len() > 1)
 }
 
 /// Metrics that count.
@@ -286,5 +296,6 @@ pub(super) fn measurement(metric: &'static str, value: f64, unit: &'static str) 
         metric: Cow::Borrowed(metric),
         value,
         unit: Cow::Borrowed(unit),
+        spread: None,
     }
 }

@@ -256,7 +256,8 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
 /// CSV with one header for all experiments; names with commas or quotes are quoted.
 pub fn csv<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
     let mut text =
-        "experiment,case,metric,measured,unit,published,within_percent,bounds,verdict\n".to_owned();
+        "experiment,case,metric,measured,unit,published,within_percent,bounds,verdict,curve,over,at,least,most\n"
+            .to_owned();
     for (scenario, outcomes) in all {
         for row in rows(scenario, outcomes) {
             let _ = writeln!(text, "{},{}", quoted(&scenario.title), line(&row));
@@ -285,7 +286,21 @@ fn line(row: &Row<'_>) -> String {
     };
     let case = quoted(&row.case.name);
     let metric = row.metric;
-    format!("{case},{metric},{measured},{unit},{published},{verdict}")
+    format!(
+        "{case},{metric},{measured},{unit},{published},{verdict},{}",
+        place(row)
+    )
+}
+
+/// The curve of a row, the swept word and its value there; and the least and the most of several runs.
+fn place(row: &Row<'_>) -> String {
+    let point = row.case.point.as_ref().map_or(",,".to_owned(), |point| {
+        format!("{},{},{}", quoted(&point.series), point.axis, point.value)
+    });
+    let spread = row
+        .spread
+        .map_or(",".to_owned(), |(least, most)| format!("{least},{most}"));
+    format!("{point},{spread}")
 }
 
 /// Whether all that was published came out.
@@ -298,6 +313,7 @@ struct Row<'a> {
     metric: &'a str,
     /// With its unit, `None` for published values without a measurement.
     measured: Option<(f64, &'a str)>,
+    spread: Option<(f64, f64)>,
     published: Option<&'a Published>,
 }
 
@@ -310,6 +326,7 @@ fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<It
             case,
             metric: &one.metric,
             measured: Some((one.value, &one.unit)),
+            spread: one.spread,
             published: of(one.metric.as_ref()),
         });
         let others = case.published.iter();
@@ -318,6 +335,7 @@ fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<It
             case,
             metric: &figure.metric,
             measured: None,
+            spread: None,
             published: Some(figure),
         }))
     })

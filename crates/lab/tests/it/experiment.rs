@@ -730,9 +730,12 @@ fn a_published_figure_that_is_not_measured_is_marked() {
     assert_eq!(table.matches("not measured ✗").count(), 2, "{table}");
     assert_eq!(table.matches('✗').count(), 5, "{table}");
     let csv = report::csv([(&scenario, &outcomes[..])]);
-    assert!(csv.contains(",a,rate,,,5,1,,not measured ✗\n"), "{csv}");
     assert!(
-        csv.contains(",us,1,50,,held\n") && csv.contains(",us,99,1,,✗\n"),
+        csv.contains(",a,rate,,,5,1,,not measured ✗,,,,,\n"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains(",us,1,50,,held,,,,,\n") && csv.contains(",us,99,1,,✗,b,bytes,2,,\n"),
         "{csv}"
     );
 }
@@ -758,7 +761,7 @@ fn published_bounds_are_checked() {
     }
     assert_eq!(table.matches('✗').count(), 3 + 1, "{table}");
     let csv = report::csv([(&scenario, &outcomes[..])]);
-    assert!(csv.contains(",,,\"≥ 1, < 101\",held\n"), "{csv}");
+    assert!(csv.contains(",,,\"≥ 1, < 101\",held,,,,,\n"), "{csv}");
     let messages: Vec<f64> = outcomes[2..]
         .iter()
         .map(|one| value(one, "messages"))
@@ -1005,6 +1008,9 @@ fn runs_are_summed_up() {
     let discards = of("discards");
     assert!(discards[0] < discards[2], "{discards:?}");
     assert_eq!(value(&all, "discards"), discards.iter().sum::<f64>() / 3.0);
+    let spread = all.get("discards").unwrap().spread;
+    assert_eq!(spread, Some((discards[0], discards[2])));
+    assert_eq!(each[0].get("discards").unwrap().spread, None);
     let late = perform(&case(1, "10ms"), 1, 1).unwrap();
     assert!(late.lost as f64 > value(&late, "discards"), "{late:?}");
 }

@@ -173,6 +173,10 @@ fn csv_has_one_header_and_names_the_experiment() {
     assert_eq!(text.matches("experiment,case,metric").count(), 1, "{text}");
     assert!(text.contains("\nother,a|b,latency,"), "{text}");
     assert!(text.contains("\nT: a test,small,latency,"), "{text}");
+    assert!(text.contains(",sizes,bytes,8,,\n"), "{text}");
+    // The page in a browser is tested with such a file.
+    let page = include_str!("../../../web/page/tests/browser/results.csv");
+    assert_eq!(text.lines().next(), page.lines().next());
     let output = weft_lab(stage.path(), &["other.scenario"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\n| a\\|b | latency | "), "{text}");

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{LinearTables, NodeId, PortNum, PortRef, SwitchIndex, Tick, UNREACHABLE};
 use weft_routing::quality::{Effort, Quality, assess};
-use weft_routing::{EngineKind, RouteError};
+use weft_routing::{AdaptiveSettings, EngineKind, RouteError};
 use weft_wire::enums::SmState;
 
 use super::Manager;
@@ -45,6 +45,13 @@ pub struct Arrangement {
 pub enum Change {
     /// Another engine.
     Engine(EngineKind),
+    /// Adaptive routing on or off.
+    Adaptive {
+        /// Whether it is on.
+        enabled: bool,
+        /// Congestion that moves a route, as in [`AdaptiveSettings`]; none leaves it as it is.
+        threshold: Option<u8>,
+    },
     /// Other settings.
     Settings(Box<Settings>),
     /// Take data off a switch or link.
@@ -389,6 +396,14 @@ impl Manager {
         match change {
             Change::Keep => {}
             Change::Engine(engine) => wanted.settings.routing.engine = engine,
+            Change::Adaptive { enabled, threshold } => {
+                let adaptive = &mut wanted.settings.routing.adaptive;
+                let present = adaptive.unwrap_or_default();
+                *adaptive = enabled.then_some(AdaptiveSettings {
+                    threshold: threshold.unwrap_or(present.threshold),
+                    ..present
+                });
+            }
             Change::Settings(settings) => {
                 if settings.lids != self.settings.lids {
                     return Err(RerouteError::OtherLids);

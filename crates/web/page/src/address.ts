@@ -15,7 +15,9 @@ export type View =
   /** All plans, with what may be drained: GUID 0 for nothing, port 0 for a whole switch. */
   | { kind: "plans"; guid: bigint; port: number }
   | { kind: "plan"; id: string }
-  | { kind: "events" };
+  | { kind: "events" }
+  /** Results from a file, or the live emulation. */
+  | { kind: "experiments"; live: boolean };
 
 /** The address of a view, of the moment that is looked at. */
 export function addressOf(view: View): string {
@@ -43,6 +45,8 @@ function nameOf(view: View): string {
       return "#/matrix";
     case "events":
       return "#/events";
+    case "experiments":
+      return view.live ? "#/experiments/live" : "#/experiments";
   }
 }
 
@@ -55,6 +59,9 @@ export function viewOf(hash: string): View {
   const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").replace(/@.*$/, "").split("/");
   if (name === "matrix" || name === "events") {
     return { kind: name };
+  }
+  if (name === "experiments") {
+    return { kind: name, live: what === "live" };
   }
   if (name === "route") {
     const guid = (text: string | undefined) => (isGuid(text) ? BigInt(text) : 0n);

@@ -1,6 +1,7 @@
 // Clients of the API, which the daemon serves at this page's own address as gRPC-Web.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
+import { EmulatorService } from "../gen/weft/emulator/v1/emulator_pb";
 import { ChangeService } from "../gen/weft/v1/change_pb";
 import { CounterService } from "../gen/weft/v1/counters_pb";
 import { FabricHealthService } from "../gen/weft/v1/health_pb";
@@ -17,6 +18,7 @@ export const web = createClient(WebService, transport);
 export const healthCalls = createClient(FabricHealthService, transport);
 export const changeCalls = createClient(ChangeService, transport);
 export const counterCalls = createClient(CounterService, transport);
+export const emulatorCalls = createClient(EmulatorService, transport);
 export const historyCalls = createClient(HistoryService, transport);
 export const operationCalls = createClient(OperationService, transport);
 export const portCalls = createClient(PortService, transport);

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { addressOf, view } from "./address";
 import { Orders } from "./dialog";
 import { Focus } from "./focus";
+import { Lazy } from "./lazy";
 import { Matrix } from "./matrix";
 import { Overview } from "./overview";
 import { PlanView } from "./plan";
@@ -30,6 +31,7 @@ function App() {
           <Tab to={addressOf({ kind: "route", from: 0n, to: 0n })} on={now.kind === "route"}>Route</Tab>
           <Tab to={addressOf({ kind: "matrix" })} on={now.kind === "matrix"}>Matrix</Tab>
           <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
+          <Tab to={addressOf({ kind: "experiments", live: false })} on={now.kind === "experiments"}>Experiments</Tab>
           <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
         </nav>
         <SearchBox />
@@ -47,6 +49,7 @@ function App() {
         {now.kind === "plans" && <Plans guid={now.guid} port={now.port} />}
         {now.kind === "plan" && <PlanView id={now.id} />}
         {now.kind === "events" && <EventsView />}
+        {now.kind === "experiments" && <Lazy live={now.live} />}
       </main>
       {/* After the first picture: the past is read beside it. */}
       {layout.value !== undefined && <Timeline />}

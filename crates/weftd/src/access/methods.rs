@@ -13,8 +13,9 @@ const METHODS: &[(&str, Role)] = &[
         "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
         View,
     ),
-    // Traffic fills links of an emulated fabric.
+    // Traffic fills links of an emulated fabric, and a cut cable is lost to it.
     ("weft.emulator.v1.EmulatorService/ListTraffic", View),
+    ("weft.emulator.v1.EmulatorService/SetCable", Operate),
     ("weft.emulator.v1.EmulatorService/StartTraffic", Operate),
     ("weft.emulator.v1.EmulatorService/StopTraffic", Operate),
     // The record tells who asked for what, and why.

@@ -6,8 +6,10 @@ use weft_api::emulator_v1::emulator_service_server::EmulatorService;
 use weft_emulator::control::{Controller, ControllerError};
 use weft_emulator::io::Control;
 use weft_emulator::traffic::{JobReport, TrafficJob, TrafficPattern};
+use weft_fabric::{Guid, PortNum, Snapshot};
 
 use super::Services;
+use super::refusal::wrong_field;
 
 type Out<T> = Result<Response<T>, Status>;
 
@@ -16,8 +18,8 @@ impl Services {
         let controller = self.controller.as_ref();
         controller.ok_or_else(|| {
             Status::failed_precondition(
-                "this fabric is not emulated: traffic is what its hosts send; start weftd with \
-                 --emulate or --connect for an emulated one",
+                "this fabric is not emulated: traffic is what its hosts send, and its cables are real; start weftd \
+                 with --emulate or --connect for an emulated one",
             )
         })
     }
@@ -54,8 +56,36 @@ impl EmulatorService for Services {
         Ok(Response::new(v1::ListTrafficResponse {
             jobs: report.jobs.into_iter().map(told).collect(),
             routes_moved: report.routes_moved,
+            adaptive_switches: adaptive_switches(&self.hub.snapshot()),
         }))
     }
+
+    async fn set_cable(&self, request: Request<v1::SetCableRequest>) -> Out<v1::SetCableResponse> {
+        let v1::SetCableRequest {
+            node_guid,
+            port,
+            cut,
+        } = request.into_inner();
+        let port = u8::try_from(port).ok().filter(|port| *port > 0);
+        let port = port.ok_or_else(|| wrong_field("port", "expected 1 to 255"))?;
+        let (node, port) = (Guid(node_guid), PortNum(port));
+        let control = match cut {
+            true => Control::LinkDown { node, port },
+            false => Control::LinkUp { node, port },
+        };
+        self.controller()?.control(control).await.map_err(status)?;
+        Ok(Response::new(v1::SetCableResponse {}))
+    }
+}
+
+/// Switches that may move routes, as they have confirmed.
+fn adaptive_switches(snapshot: &Snapshot) -> u32 {
+    let switches = snapshot
+        .topology
+        .nodes()
+        .filter_map(|(_, node)| node.switch.as_ref());
+    let adaptive = switches.filter(|switch| switch.ar_enable && !switch.ar_pause);
+    u32::try_from(adaptive.count()).unwrap_or(u32::MAX)
 }
 
 fn job_of(job: v1::TrafficJob) -> Result<TrafficJob, Status> {

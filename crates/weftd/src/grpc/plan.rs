@@ -13,7 +13,7 @@ use weft_manager::sm::reroute::Change;
 use weft_routing::EngineKind;
 
 use super::facts::Facts;
-use super::refusal::{status, wrong_field_with};
+use super::refusal::{status, wrong_field, wrong_field_with};
 use super::{Services, stopping};
 use crate::control::PlanRequest;
 use crate::operations::Origin;
@@ -79,7 +79,9 @@ fn plan_request(
     topology: &Topology,
 ) -> Result<PlanRequest, Status> {
     let change = request.change.ok_or_else(|| {
-        Status::invalid_argument("change: expected config, engine, drain, undrain or as_of")
+        Status::invalid_argument(
+            "change: expected config, engine, adaptive, drain, undrain or as_of",
+        )
     })?;
     Ok(match change {
         Asked::AsOf(_) => return Err(Status::internal("a moment is no change by itself")),
@@ -88,6 +90,7 @@ fn plan_request(
             let what = format!("engine {name}");
             PlanRequest::Change(Change::Engine(engine(&name)?), what)
         }
+        Asked::Adaptive(change) => adaptive(change)?,
         Asked::Drain(target) => {
             let drain = named("drain", &target)?;
             PlanRequest::Change(
@@ -103,6 +106,29 @@ fn plan_request(
             )
         }
     })
+}
+
+/// Highest threshold of adaptive routing.
+const THRESHOLD_MAX: u8 = 7;
+
+fn adaptive(change: v1::AdaptiveChange) -> Result<PlanRequest, Status> {
+    let threshold = u8::try_from(change.threshold).ok();
+    let threshold = threshold.filter(|threshold| *threshold <= THRESHOLD_MAX);
+    let threshold = threshold.ok_or_else(|| {
+        let what = format!("{}, allowed: 0 to {THRESHOLD_MAX}", change.threshold);
+        wrong_field("adaptive.threshold", &what)
+    })?;
+    let threshold = Some(threshold).filter(|threshold| *threshold > 0);
+    let enabled = change.enabled;
+    let what = match (enabled, threshold) {
+        (true, Some(threshold)) => format!("adaptive routing on, threshold {threshold}"),
+        (true, None) => "adaptive routing on".to_owned(),
+        (false, _) => "adaptive routing off".to_owned(),
+    };
+    Ok(PlanRequest::Change(
+        Change::Adaptive { enabled, threshold },
+        what,
+    ))
 }
 
 /// The switch or link of a request.

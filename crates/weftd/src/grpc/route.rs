@@ -124,6 +124,7 @@ fn other_settings(request: &v1::PlanRoutesRequest) -> Option<&'static str> {
     match request.change {
         Some(Change::Config(_)) => Some("a plan of another configuration"),
         Some(Change::Engine(_)) => Some("a plan with another engine"),
+        Some(Change::Adaptive(_)) => Some("a plan with or without adaptive routing"),
         _ => None,
     }
 }

@@ -71,6 +71,8 @@ fn an_hfi_that_goes_is_missed_at_once_and_taken_again_when_it_is_back() {
     let active = "64 active";
     let shown = daemon.weft_ok(&["fabric", "show"]);
     assert!(shown.contains(active), "{shown}");
+    let traffic = daemon.weft_fails(1, &["emulator", "traffic", "list"]);
+    assert!(traffic.contains("this fabric is not emulated"), "{traffic}");
 
     let lost = Instant::now();
     emulator.kill();

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tonic::Code;
+use weft_api::client::Client;
+use weft_api::emulator_v1 as v1;
 
 use crate::harness::{Daemon, READ_OFTEN, Start, configure, wait_for, weft};
 
@@ -139,6 +142,45 @@ fn adaptive_routing_doubles_what_two_pairs_get() {
     });
     assert_eq!(traffic(&["stop", "--all"]), "stopped all traffic\n");
     assert_eq!(traffic(&["list"]), "no traffic\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cable_is_cut_and_mended_and_switches_say_whether_they_route_adaptively() {
+    let daemon = Daemon::up(FABRIC);
+    let client = Client::connect(&daemon.api, None).await.unwrap();
+    let mut emulator = client.emulator();
+    let edge1 = 0x0011_7501_0200_0001;
+    let set = |node_guid, port, cut| v1::SetCableRequest {
+        node_guid,
+        port,
+        cut,
+    };
+    let links = || json(&daemon, &["fabric", "show", "--json"])["links"].as_u64();
+    let before = links().unwrap();
+    for (cut, left) in [(true, before - 1), (false, before)] {
+        emulator.set_cable(set(edge1, 5, cut)).await.unwrap();
+        wait_for(|| links().filter(|now| *now == left));
+    }
+    for (request, code) in [
+        (set(edge1, 0, true), Code::InvalidArgument),
+        (set(edge1, 256, true), Code::InvalidArgument),
+        (set(edge1, 77, true), Code::FailedPrecondition),
+        (set(7, 5, true), Code::FailedPrecondition),
+    ] {
+        let refused = emulator.set_cable(request).await.unwrap_err();
+        assert_eq!(refused.code(), code, "{request:?}: {refused}");
+    }
+
+    let mut adaptive = async || {
+        let listed = emulator.list_traffic(v1::ListTrafficRequest {}).await;
+        listed.unwrap().into_inner().adaptive_switches
+    };
+    assert_eq!(adaptive().await, 0);
+    for (state, switches) in [("on", 4), ("off", 0)] {
+        let planned = json(&daemon, &["route", "plan", "--adaptive", state, "--json"]);
+        daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+        assert_eq!(adaptive().await, switches, "{state}");
+    }
 }
 
 #[test]

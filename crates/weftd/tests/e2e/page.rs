@@ -99,6 +99,8 @@ fn files_have_their_types_and_every_answer_has_the_strict_headers() {
     for (path, media) in [
         ("", "text/html; charset=utf-8"),
         ("page.js", "text/javascript; charset=utf-8"),
+        ("shared.js", "text/javascript; charset=utf-8"),
+        ("experiments.js", "text/javascript; charset=utf-8"),
         ("page.css", "text/css; charset=utf-8"),
         ("icon.svg", "image/svg+xml"),
         ("licenses.txt", "text/plain; charset=utf-8"),

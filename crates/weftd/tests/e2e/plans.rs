@@ -300,3 +300,53 @@ fn a_drained_switch_that_was_pulled_keeps_its_name() {
     );
     assert_eq!(listed(), "nothing is drained\n");
 }
+
+#[test]
+fn adaptive_routing_is_planned_alone() {
+    let daemon = Daemon::up(TREE);
+    let groups = || {
+        let report = daemon.weft_ok(&["report", "portgroups"]);
+        let counted = report
+            .lines()
+            .filter_map(|line| line.split_once("Num Groups :"));
+        let counted = counted.map(|(_, count)| count.trim().parse::<u32>().unwrap());
+        counted.sum::<u32>()
+    };
+    assert_eq!(groups(), 0);
+    for (code, args, expected) in [
+        (2, &["--threshold", "7"][..], "--adaptive"),
+        (2, &["--adaptive", "on", "--threshold", "8"], "1..=7"),
+        (2, &["--adaptive", "perhaps"], "on, off"),
+    ] {
+        let said = daemon.weft_fails(code, &[&["route", "plan"], args].concat());
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+    let on = [
+        "route",
+        "plan",
+        "--adaptive",
+        "on",
+        "--threshold",
+        "7",
+        "--json",
+    ];
+    let planned = json(&daemon.weft_ok(&on));
+    assert_eq!(
+        planned["plan"]["certificate"]["disconnected"], 0,
+        "{planned}"
+    );
+    assert_eq!(groups(), 0, "a plan changes nothing");
+    daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+    assert!(groups() > 0);
+    let listed = daemon.weft_ok(&["operation", "list"]);
+    assert!(
+        listed.contains("adaptive routing on, threshold 7"),
+        "{listed}"
+    );
+
+    let off = json(&daemon.weft_ok(&["route", "plan", "--adaptive", "off", "--json"]));
+    daemon.weft_ok(&["route", "apply", &off["plan_id"].to_string()]);
+    assert_eq!(groups(), 0);
+    daemon.weft_ok(&["route", "rollback"]);
+    assert!(groups() > 0, "that it was off is undone");
+}

@@ -1,0 +1,288 @@
+// Experiments: results from a file, and the live emulation, in which E1 is seen as its authors saw it.
+import { expect, type Locator, type Page, test } from "@playwright/test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Daemon } from "./daemon";
+import { accessible, looksWell } from "./looks";
+
+/** Two edge switches with four hosts each, and two core switches: the fabric of E1. */
+const daemon = new Daemon("pgft:2;4,2;1,2;1,1");
+const rules = join(daemon.dir, "access.toml");
+/** What `weft-lab run --csv` has printed. */
+const RESULTS = "tests/browser/results.csv";
+/** Payload that one link carries, and two, GB/s (Intel, "Adaptive Routing with Intel Omni-Path Architecture"). */
+const [ONE, TWO] = [12.38, 24.7];
+
+/** What somebody at a loopback address may do from now on. */
+function loopbackMay(role: string): void {
+  writeFileSync(rules, `loopback = "${role}"\n`);
+}
+
+test.describe.configure({ timeout: 180_000 });
+test.beforeAll(async () => {
+  loopbackMay("administer");
+  daemon.more.push("--access", rules, "--state-dir", join(daemon.dir, "state"));
+  await daemon.start();
+});
+test.afterAll(async () => {
+  await daemon.remove();
+});
+
+/** Opens a text as a file that somebody chooses. */
+async function choose(page: Page, ...files: { name: string; text: string | Buffer }[]): Promise<void> {
+  await page.getByLabel("Open results").setInputFiles(files.map(({ name, text }) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text as string) })));
+}
+
+/** What all traffic gets, GB/s; 0 without any. */
+async function throughput(page: Page): Promise<number> {
+  const text = await page.locator(".sum").innerText();
+  return Number(/^([\d.]+) GB\/s/.exec(text)?.[1] ?? 0);
+}
+
+/** Load of what an end of a link sends, percent, as the table has it. */
+async function loadOf(page: Page, from: string, to: string): Promise<number> {
+  const row = page.getByRole("region", { name: "Links", exact: true }).getByRole("row").filter({ hasText: from }).filter({ hasText: to });
+  const text = (await row.locator("td.number").allInnerTexts()).map((cell) => Number(/^([\d.]+) %/.exec(cell)?.[1] ?? 0));
+  return Math.max(0, ...text);
+}
+
+/** Clicks on a line, away from its middle, where it may cross another one. */
+async function clickOn(page: Page, line: Locator): Promise<void> {
+  await line.scrollIntoViewIfNeeded();
+  const [x, y] = await line.evaluate((path: SVGPathElement) => {
+    const point = path.getPointAtLength(path.getTotalLength() * 0.3).matrixTransform(path.getScreenCTM() ?? undefined);
+    return [point.x, point.y];
+  });
+  await page.mouse.click(x, y);
+}
+
+function near(value: number, wanted: number): boolean {
+  return Math.abs(value / wanted - 1) < 0.02;
+}
+
+test("results of weft-lab run are opened from the disk, drawn, and stay in the browser", async ({ page }) => {
+  const sent: string[] = [];
+  page.on("request", (request) => sent.push(request.postData() ?? ""));
+  await page.goto(`${daemon.page}#/experiments`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Experiments");
+  await expect(page.getByText("Nothing is open")).toBeVisible();
+  await looksWell(page, "experiments-empty");
+
+  const text = readFileSync(RESULTS, "utf8");
+  await choose(page, { name: "results.csv", text });
+  await expect(page.getByText("Open: results.csv")).toBeVisible();
+  // E1: a bar for each case, with what was published.
+  const drawing = page.locator(".plot svg");
+  await expect(drawing).toHaveAttribute("aria-label", /^bandwidth, GB\/s of each case/);
+  await expect(drawing.locator("rect")).toHaveCount(1 + 3);
+  await expect(drawing).toContainText("two pairs, adaptive");
+  await expect(drawing).toContainText("24.8");
+  await expect(page.getByText("All 3 published figures came out.")).toBeVisible();
+  await looksWell(page, "experiments-bars");
+
+  // A swept setting: a curve for each case with its least and most, and a heat map.
+  await page.getByLabel("Experiment").selectOption({ index: 1 });
+  await expect(drawing).toHaveAttribute("aria-label", /over gone/);
+  await expect(drawing.locator("circle").first()).toBeVisible();
+  await expect(drawing).toContainText("the least and the most");
+  await looksWell(page, "experiments-curves");
+  await page.getByRole("button", { name: "heat map" }).click();
+  await expect(drawing).toHaveAttribute("aria-label", /as a heat map/);
+  expect(await drawing.locator("rect title").count()).toBeGreaterThanOrEqual(6);
+  await looksWell(page, "experiments-heat");
+
+  // The drawing and the table as files, whole in themselves.
+  const [picture] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as SVG" }).click()]);
+  const svg = readFileSync(await picture.path(), "utf8");
+  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]* width="\d+"/);
+  expect(svg).not.toContain("class=");
+  await page.getByText("The same as a table").click();
+  const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save all as CSV" }).click()]);
+  expect(readFileSync(await table.path(), "utf8")).toMatch(/^experiment,case,metric,measured,unit,least,most,published from,/);
+  await looksWell(page, "experiments-table");
+
+  // Another view and back: what was open still is.
+  await page.getByRole("link", { name: "Matrix" }).click();
+  await page.getByRole("link", { name: "Experiments" }).click();
+  await expect(page.getByText("Open: results.csv")).toBeVisible();
+  expect(sent.filter((body) => body.includes("bandwidth"))).toEqual([]);
+});
+
+test("a file is dropped, and what is no result is refused in a sentence", async ({ page }) => {
+  await page.goto(`${daemon.page}#/experiments`);
+  const head = "experiment,case,metric,measured,unit\n";
+  const refused = page.getByRole("alert");
+  for (const [name, text, why] of [
+    ["page.html", "<script>alert(1)</script>", /page\.html, line 1: no column experiment, .*allowed: a table of weft-lab run --csv/],
+    ["e.csv", `${head}E1,a,b,much,us\n`, /e\.csv, line 2: measured is "much", allowed: a number or nothing/],
+    ["empty.csv", head, /empty\.csv has no measurement/],
+    ["\u202Egnp.csv", Buffer.from([0x89, 0x50, 0xff]), /\\u\{202e\}gnp\.csv is no text in UTF-8/],
+    ["large.csv", Buffer.alloc((16 << 20) + 1, 65), /large\.csv has 16,777,217 bytes, allowed: up to 16,777,216/],
+  ] as const) {
+    await choose(page, { name, text });
+    await expect(refused).toHaveText(why);
+  }
+  await looksWell(page, "experiments-refused");
+  const data = await page.evaluateHandle((text) => {
+    const held = new DataTransfer();
+    held.items.add(new File([text], "dropped.csv"));
+    return held;
+  }, `${head}E9,a,rate,5,Gb/s\n`);
+  await page.locator(".drop").dispatchEvent("drop", { dataTransfer: data });
+  await expect(page.getByText("Open: dropped.csv")).toBeVisible();
+  await expect(refused).toHaveCount(0);
+});
+
+test("hostile names in a file are text and nothing else", async ({ page }) => {
+  const dialogs: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await page.goto(`${daemon.page}#/experiments`);
+  const names = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "&lt;b&gt; \"\"quotes\"\"", "\u202Eevil", "\u{1F525}".repeat(200), "=HYPERLINK(1)", "a".repeat(900)];
+  const rows = names.flatMap((name) => [1, 2].map((at) => `"${name}","${name}, bytes ${at}",rate,${at},Gb/s,,,,,"${name}",bytes,${at},,`));
+  const both = [...rows, ...names.map((name) => `"${names[0]}","${name}",alone,1,"${name}",,,,,,,,,`)];
+  await choose(page, { name: "<b>x</b>.csv", text: `experiment,case,metric,measured,unit,published,within_percent,bounds,verdict,curve,over,at,least,most\n${both.join("\n")}\n` });
+  await expect(page.getByText("Open: <b>x</b>.csv")).toBeVisible();
+  for (let at = 0; at < names.length; at++) {
+    await page.getByLabel("Experiment").selectOption({ index: at });
+    await expect(page.locator(".plot svg")).toBeVisible();
+  }
+  await page.getByLabel("Experiment").selectOption({ index: 0 });
+  await page.getByRole("combobox", { name: "What" }).selectOption({ index: 1 });
+  await expect(page.locator(".plot svg")).toContainText("\\u{202e}evil");
+  await page.getByText("The same as a table").click();
+  expect(await page.locator("img, script:not([src])").count()).toBe(0);
+  expect(dialogs).toEqual([]);
+  await looksWell(page, "experiments-hostile");
+});
+
+test("E1: the hot link is found, and adaptive routing relieves it", async ({ page }) => {
+  await page.goto(`${daemon.page}#/experiments/live`);
+  await expect(page.getByText("No traffic.")).toBeVisible();
+  await expect(page.getByText("Adaptive routing is off")).toBeVisible();
+  await expect(page.locator(".cables [data-link]")).toHaveCount(12);
+
+  // A dialog first, which is closed without doing anything.
+  const start = page.getByRole("button", { name: "Start traffic…" });
+  await start.click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText(/node1 sends to node\d, and node2 sends to node\d, each as fast as it goes/);
+  const hot = /Both routes take the link (edge\d):(\d) to (core\d):(\d)/.exec(await dialog.innerText());
+  expect(hot).not.toBeNull();
+  const [edge, core] = [hot![1], hot![3]];
+  const idle = core === "core1" ? "core2" : "core1";
+  await accessible(page, "experiments-dialog");
+  await page.keyboard.press("Escape");
+  expect(daemon.weft("emulator", "traffic", "list")).toBe("no traffic\n");
+
+  await start.click();
+  await dialog.getByRole("button", { name: "Start it" }).click();
+  await expect(page.locator(".done")).toContainText("Traffic is started: pair 1, pair 2");
+  // Two pairs get what one link carries, and share it.
+  await expect.poll(() => throughput(page)).toBeGreaterThan(12);
+  expect(near(await throughput(page), ONE)).toBe(true);
+  await expect(page.getByRole("region", { name: "Traffic" })).toContainText("6.20");
+  await expect.poll(() => loadOf(page, edge, core)).toBeGreaterThan(99);
+  // What the manager itself sends.
+  expect(await loadOf(page, edge, idle)).toBeLessThan(2);
+  const stroke = (to: string) => page.locator(`.cables [data-link^="${edge}:"][data-link*=" ${to}:"] path`).first().getAttribute("stroke");
+  expect(await stroke(core)).not.toBe(await stroke(idle));
+  await looksWell(page, "experiments-hot");
+
+  await page.getByRole("button", { name: "Switch it on…" }).click();
+  await expect(dialog).toContainText("as soon as a buffer is full");
+  await dialog.getByRole("button", { name: "Switch it on" }).click();
+  await expect(page.getByText(/Adaptive routing is on, in \d+ switches/)).toBeVisible();
+  await expect.poll(() => throughput(page)).toBeGreaterThan(1.5 * ONE);
+  expect(near(await throughput(page), TWO)).toBe(true);
+  await expect(page.getByText("1 route moved by it")).toBeVisible();
+  await expect.poll(() => loadOf(page, edge, idle)).toBeGreaterThan(99);
+  await expect.poll(async () => (await stroke(idle)) === (await stroke(core))).toBe(true);
+
+  // A cable is cut by a click on its line, after a question.
+  const line = page.locator(`.cables [data-link^="${edge}:"][data-link*=" ${idle}:"] path`).last();
+  await clickOn(page, line);
+  await expect(dialog).toContainText(`Cut the cable ${edge}`);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  expect(daemon.audited("SetCable")).toEqual([]);
+  await clickOn(page, line);
+  await dialog.getByRole("button", { name: "Cut the cable" }).click();
+  await expect(page.locator(".done")).toContainText("is cut");
+  const mend = page.getByRole("button", { name: new RegExp(`^Mend ${edge}:\\d – ${idle}`) });
+  await expect(mend).toBeVisible();
+  await expect.poll(async () => near(await throughput(page), ONE)).toBe(true);
+  await looksWell(page, "experiments-cut");
+  await mend.click();
+  await dialog.getByRole("button", { name: "Mend the cable" }).click();
+  await expect(mend).toHaveCount(0);
+  await expect.poll(async () => near(await throughput(page), TWO)).toBe(true);
+  expect(daemon.audited("SetCable").map((record) => [record.identity, record.result])).toEqual([["loopback", "ok"], ["loopback", "ok"]]);
+
+  await page.getByRole("button", { name: "Switch it off…" }).click();
+  await dialog.getByRole("button", { name: "Switch it off" }).click();
+  await expect(page.getByText("Adaptive routing is off")).toBeVisible();
+  await page.getByRole("button", { name: "Stop all traffic…" }).click();
+  await dialog.getByRole("button", { name: "Stop it" }).click();
+  await expect(page.getByText("No traffic.")).toBeVisible();
+});
+
+test("what cannot be started is said", async ({ page }) => {
+  await page.goto(`${daemon.page}#/experiments/live`);
+  await page.getByLabel("Most that each sends").fill("0");
+  await expect(page.getByRole("alert")).toHaveText("The rate is 0, allowed: over 0, up to 100 %.");
+  await expect(page.getByRole("button", { name: "Start traffic…" })).toBeDisabled();
+  await page.getByLabel("Most that each sends").fill("20");
+  await page.getByLabel("Who sends").selectOption({ label: "each host to all others" });
+  await page.getByRole("button", { name: "Start traffic…" }).click();
+  await expect(page.getByRole("dialog")).toContainText("each host to all others, at up to 20 % of a link's rate");
+  await page.getByRole("button", { name: "Start it" }).click();
+  // Eight hosts at a fifth of 12.4 GB/s.
+  await expect.poll(async () => near(await throughput(page), 8 * 0.2 * 12.4)).toBe(true);
+  await page.getByRole("button", { name: "Stop uniform 1…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Stop it" }).click();
+  await expect(page.getByText("No traffic.")).toBeVisible();
+});
+
+test("who may only look has no buttons, and is refused where his role was taken away meanwhile", async ({ page }) => {
+  await page.goto(`${daemon.page}#/experiments/live`);
+  await page.getByRole("button", { name: /^Cut node1 / }).click();
+  loopbackMay("view");
+  daemon.reload();
+  await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
+  await page.getByRole("button", { name: "Cut the cable" }).click();
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
+  await page.reload();
+  await expect(page.getByText("Changing the emulation needs the role operate")).toBeVisible();
+  await expect(page.locator(".cables [data-link]")).toHaveCount(12);
+  expect(await page.locator("main button").allInnerTexts()).toEqual(["Save as SVG", "Save all as CSV"]);
+  await clickOn(page, page.locator(".cables [data-link] path").last());
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await looksWell(page, "experiments-viewer");
+
+  // Who may change ports and routes may not change settings.
+  loopbackMay("operate");
+  daemon.reload();
+  await expect.poll(() => daemon.logged("loopback without a certificate: operate")).toBe(1);
+  await page.reload();
+  await expect(page.getByText("Switching it needs the role administer.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start traffic…" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Switch it on…" })).toHaveCount(0);
+  loopbackMay("administer");
+  daemon.reload();
+});
+
+test("a fabric that is not emulated has no emulation, and still opens results", async ({ page }) => {
+  // As a daemon at an HFI answers, see crates/weftd/tests/e2e.
+  await page.route("**/weft.emulator.v1.EmulatorService/ListTraffic", (route) =>
+    route.fulfill({ status: 200, contentType: "application/grpc-web+proto", headers: { "grpc-status": "9", "grpc-message": "this fabric is not emulated" } }),
+  );
+  await page.goto(`${daemon.page}#/experiments/live`);
+  await expect(page.getByText("No emulation here: this fabric is not emulated.")).toBeVisible();
+  await expect(page.locator("main button")).toHaveCount(0);
+  await page.getByRole("link", { name: "Results from a file" }).click();
+  await choose(page, { name: "results.csv", text: readFileSync(RESULTS) });
+  await expect(page.locator(".plot svg")).toBeVisible();
+});
