@@ -2,15 +2,15 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Child;
 
 use weft_fabric::Guid;
 
 use crate::Failure;
 use crate::managers::fabric::Fabric;
 use crate::managers::programs::{
-    Kind, Programs, VENDOR, VENDOR_CONTROL, WithPm, api_address, config_for, with_own_sockets,
+    Kind, Programs, VENDOR, VENDOR_CONTROL, WithPm, api_address, config_for, run, vendor, weftd,
 };
 
 /// Elevated priority of every master, above all others.
@@ -88,52 +88,14 @@ impl Drop for Daemon {
     }
 }
 
-fn run(words: &[String]) -> Result<(), Failure> {
-    let [program, words @ ..] = words else {
-        return Ok(());
-    };
-    let ran = Command::new(program)
-        .args(words)
-        .stdout(Stdio::null())
-        .status();
-    let status = ran.map_err(Failure::io(program.clone()))?;
-    let refused = || std::io::Error::other(format!("ended with {status}"));
-    match status.success() {
-        true => Ok(()),
-        false => Err(Failure::io(format!("{program} {}", words.join(" ")))(
-            refused(),
-        )),
-    }
-}
-
-fn quiet(command: &mut Command) -> &mut Command {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-}
-
 fn start_vendor(
     programs: &Programs,
     fabric: &Fabric,
     seat: Seat<'_>,
     config: &Path,
 ) -> Result<Daemon, Failure> {
-    let sockets = seat.dir.join("sockets");
-    fs::create_dir(&sockets).map_err(Failure::io("sockets"))?;
-    let mut words = with_own_sockets(&sockets);
-    let preload = format!("LD_PRELOAD={}", programs.preload.display());
-    words.extend(["env", &preload, VENDOR, "-e", "sm_0", "-X"].map(str::to_owned));
-    let mut command = Command::new(&words[0]);
-    command
-        .args(&words[1..])
-        .arg(config)
-        .env("WEFT_EMULATOR", fabric.address().to_string())
-        .env("WEFT_HOST", seat.host.to_string())
-        .env("OMP_NUM_THREADS", "1")
-        .current_dir(seat.dir);
-    let process = quiet(&mut command).spawn();
-    let mut restore = with_own_sockets(&sockets);
+    let (mut command, mut restore) = vendor(programs, fabric, seat.dir, config)?;
+    let process = command.env("WEFT_HOST", seat.host.to_string()).spawn();
     restore.extend([VENDOR_CONTROL, "smRestorePriority"].map(str::to_owned));
     Ok(Daemon {
         process: process.map_err(Failure::io(VENDOR))?,
@@ -148,26 +110,15 @@ fn start_weft(
     seat: Seat<'_>,
     config: &Path,
 ) -> Result<Daemon, Failure> {
-    let addresses: PathBuf = seat.dir.join("addresses");
-    let mut command = Command::new(&programs.weftd);
+    let (mut command, addresses) = weftd(programs, fabric, seat.dir, config);
     command
-        .arg("--config")
-        .arg(config)
-        .args(["--connect", &fabric.address().to_string()])
         .args(["--host", &seat.host.to_string()])
-        .args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
-        .args(["--opafmcmd", "off"])
-        .arg("--state-dir")
-        .arg(seat.dir)
-        .arg("--address-file")
-        .arg(&addresses)
-        .current_dir(seat.dir);
+        .args(["--opafmcmd", "off"]);
     if let Some(peer) = seat.peer {
         command.args(["--peer", &format!("http://{peer}")]);
     }
-    let process = quiet(&mut command).spawn();
     let mut daemon = Daemon {
-        process: process.map_err(Failure::io("weftd"))?,
+        process: command.spawn().map_err(Failure::io("weftd"))?,
         restore: Vec::new(),
         api: None,
     };

@@ -21,17 +21,6 @@ pub(crate) enum Death {
     Handover,
 }
 
-impl Death {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Killed,
-        Self::Stopped,
-        Self::HostGone,
-        Self::LinkCut,
-        Self::ChannelCut,
-        Self::Handover,
-    ];
-}
-
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

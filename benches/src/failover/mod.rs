@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::death::Death;
 use self::pair::{Outcome, Pair};
@@ -92,7 +92,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut failed = None;
     for kinds in Kinds::ALL.into_iter().filter(wanted) {
         let wanted = |death: &Death| options.deaths.is_empty() || options.deaths.contains(death);
-        for death in Death::ALL.into_iter().filter(wanted) {
+        for death in Death::value_variants().iter().copied().filter(wanted) {
             let missing = missing(kinds, death);
             let runs = if missing.is_some() { 1 } else { options.runs };
             for _ in 0..runs.max(1) {

@@ -2,16 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Passes bytes on until it is cut; from then on silence, as when a switch of the management network is gone.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Relay(Arc<Mutex<State>>);
-
-#[derive(Debug, Default)]
-struct State {
-    cut: bool,
+pub(super) struct Relay {
+    cut: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -32,15 +30,11 @@ impl Relay {
 
     /// Nothing passes any more, and no connection ends.
     pub(super) fn cut(&self) {
-        self.state().cut = true;
+        self.cut.store(true, Ordering::Relaxed);
     }
 
     fn is_cut(&self) -> bool {
-        self.state().cut
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cut.load(Ordering::Relaxed)
     }
 
     fn join(&self, near: TcpStream, to: SocketAddr) -> io::Result<()> {

@@ -111,19 +111,7 @@ impl Manager {
 
     /// Requests a sweep of the unchanged fabric.
     pub(super) fn sweep(&self) -> Result<(), Failure> {
-        let [program, words @ ..] = self.sweep.as_slice() else {
-            return Ok(());
-        };
-        let asked = Command::new(program)
-            .args(words)
-            .stdout(Stdio::null())
-            .status();
-        let status = asked.map_err(Failure::io(program.clone()))?;
-        let refused = || std::io::Error::other(format!("ended with {status}"));
-        match status.success() {
-            true => Ok(()),
-            false => Err(Failure::io(self.sweep.join(" "))(refused())),
-        }
+        run(&self.sweep)
     }
 
     /// Peak memory, MiB.
@@ -187,30 +175,88 @@ pub(crate) fn config_for(fabric: &Fabric, with_pm: WithPm) -> Result<String, Fai
 }
 
 /// Prefix of a command that uses `dir` for the sockets of the vendor's manager.
-pub(crate) fn with_own_sockets(dir: &Path) -> Vec<String> {
+fn with_own_sockets(dir: &Path) -> Vec<String> {
     let words = ["unshare", "-rm", "sh", "-c", WITH_OWN_SOCKETS];
     let mut words: Vec<String> = words.map(str::to_owned).to_vec();
     words.push(dir.display().to_string());
     words
 }
 
-fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
-    let sockets = fabric.dir().join("sockets");
+/// The vendor's manager, which is not started yet, and the beginning of commands to it.
+pub(crate) fn vendor(
+    programs: &Programs,
+    fabric: &Fabric,
+    dir: &Path,
+    config: &Path,
+) -> Result<(Command, Vec<String>), Failure> {
+    let sockets = dir.join("sockets");
     fs::create_dir(&sockets).map_err(Failure::io("sockets"))?;
-    let mut words = with_own_sockets(&sockets);
-    let preload = format!("LD_PRELOAD={}", programs.preload.display());
-    words.extend(["env", &preload, VENDOR, "-e", "sm_0", "-X"].map(str::to_owned));
-    let process = Command::new(&words[0])
-        .args(&words[1..])
+    let own = with_own_sockets(&sockets);
+    let mut command = Command::new(&own[0]);
+    command
+        .args(&own[1..])
+        .arg("env")
+        .arg(format!("LD_PRELOAD={}", programs.preload.display()))
+        .args([VENDOR, "-e", "sm_0", "-X"])
         .arg(config)
         .env("WEFT_EMULATOR", fabric.address().to_string())
-        .env("OMP_NUM_THREADS", "1")
-        .current_dir(fabric.dir())
+        .env("OMP_NUM_THREADS", "1");
+    quiet(&mut command, dir);
+    Ok((command, own))
+}
+
+/// `weftd`, which is not started yet, and its file of addresses.
+pub(crate) fn weftd(
+    programs: &Programs,
+    fabric: &Fabric,
+    dir: &Path,
+    config: &Path,
+) -> (Command, PathBuf) {
+    let addresses = dir.join("addresses");
+    let mut command = Command::new(&programs.weftd);
+    command
+        .arg("--config")
+        .arg(config)
+        .args(["--connect", &fabric.address().to_string()])
+        .args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
+        .arg("--state-dir")
+        .arg(dir)
+        .arg("--address-file")
+        .arg(&addresses);
+    quiet(&mut command, dir);
+    (command, addresses)
+}
+
+fn quiet(command: &mut Command, dir: &Path) {
+    command
+        .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut sweep = with_own_sockets(&sockets);
+        .stderr(Stdio::null());
+}
+
+/// Runs a command to a manager to its end.
+pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    let [program, words @ ..] = words else {
+        return Ok(());
+    };
+    let ran = Command::new(program)
+        .args(words)
+        .stdout(Stdio::null())
+        .status();
+    let status = ran.map_err(Failure::io(program.clone()))?;
+    let refused = || std::io::Error::other(format!("ended with {status}"));
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::io(format!("{program} {}", words.join(" ")))(
+            refused(),
+        )),
+    }
+}
+
+fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
+    let (mut command, mut sweep) = vendor(programs, fabric, fabric.dir(), config)?;
+    let process = command.spawn();
     sweep.extend([VENDOR_CONTROL, "smForceSweep"].map(str::to_owned));
     Ok(Manager {
         process: process.map_err(Failure::io(VENDOR))?,
@@ -219,22 +265,8 @@ fn start_vendor(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<M
 }
 
 fn start_weft(programs: &Programs, fabric: &Fabric, config: &Path) -> Result<Manager, Failure> {
-    let addresses = fabric.dir().join("addresses");
-    let process = Command::new(&programs.weftd)
-        .arg("--config")
-        .arg(config)
-        .args(["--connect", &fabric.address().to_string()])
-        .args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"])
-        .arg("--state-dir")
-        .arg(fabric.dir())
-        .arg("--address-file")
-        .arg(&addresses)
-        .current_dir(fabric.dir())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let process = process.map_err(Failure::io("weftd"))?;
+    let (mut command, addresses) = weftd(programs, fabric, fabric.dir(), config);
+    let process = command.spawn().map_err(Failure::io("weftd"))?;
     let mut manager = Manager {
         process,
         sweep: Vec::new(),

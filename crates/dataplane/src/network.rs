@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, SwitchIndex, Topology, TopologyError, Vl};
-use weft_wire::sm::{PortInfo, SwitchInfo};
+use weft_wire::sm::{NodeDescription, PortInfo, SwitchInfo};
 
 use crate::bad_cables::BadCable;
 use crate::cable_memory::CableEnd;
@@ -330,6 +330,11 @@ impl Network {
     /// Sets the GUID of the system that a node is a part of.
     pub fn set_system_image_guid(&mut self, id: NodeId, guid: Guid) {
         self.devices[id.0 as usize].info.system_image_guid = guid;
+    }
+
+    /// Sets what people call a node.
+    pub fn set_description(&mut self, id: NodeId, description: NodeDescription) {
+        self.devices[id.0 as usize].description = description;
     }
 
     /// Writes `bytes` into a port's table at `offset`; what would go beyond its end is left out.

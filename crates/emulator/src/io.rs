@@ -5,6 +5,7 @@ use thiserror::Error;
 use weft_dataplane::training::LinkTraining;
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::packet::Packet;
+use weft_wire::sm::NodeDescription;
 
 use crate::claims::Claims;
 use crate::error_counts::ErrorCounts;
@@ -285,6 +286,13 @@ pub enum Control {
         port: PortNum,
         /// The LID.
         lid: Lid,
+    },
+    /// Gives a node another description, of any bytes, as its host can do: it tells of it by trap 144.
+    Describe {
+        /// The node.
+        node: Guid,
+        /// The bytes.
+        description: NodeDescription,
     },
     /// Makes a node a part of another system, of which it tells by trap 145.
     SystemGuid {

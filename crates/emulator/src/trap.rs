@@ -39,6 +39,8 @@ pub(crate) enum News {
     Watchdog,
     /// The node is part of another system: trap 145.
     System,
+    /// The node has another description: trap 144 too.
+    Description,
     /// A datagram had a wrong M_Key: trap 256.
     MKey,
     /// A packet had a P_Key that a port does not let through: trap 257 of an HFI, 259 of a switch.
@@ -47,7 +49,7 @@ pub(crate) enum News {
 
 impl News {
     /// All of them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Ports,
         Self::Capability,
         Self::Width,
@@ -55,15 +57,22 @@ impl News {
         Self::Overruns,
         Self::Watchdog,
         Self::System,
+        Self::Description,
         Self::MKey,
         Self::PKey,
     ];
 
-    /// Whether the number is that of its trap.
-    fn has_number(self, number: u16) -> bool {
+    /// Whether a notice is of its trap.
+    fn is_told_by(self, notice: &Notice) -> bool {
+        let number = notice.trap_number;
+        let is_description = match notice.trap() {
+            Some(Trap::ChangeCapability(data)) => data.node_description_change,
+            _ => false,
+        };
         match self {
             Self::Ports => number == 128,
-            Self::Capability => number == 144,
+            Self::Capability => number == 144 && !is_description,
+            Self::Description => number == 144 && is_description,
             Self::Width => number == 2048,
             Self::Errors => number == 129,
             Self::Overruns => number == 130,
@@ -189,10 +198,11 @@ pub(crate) fn packet(
     };
     let trap = match news {
         News::Ports => Trap::PortChangeState(TrapPortChangeState { lid }),
-        News::Capability => Trap::ChangeCapability(TrapChangeCapability {
+        News::Capability | News::Description => Trap::ChangeCapability(TrapChangeCapability {
             lid,
             capability_mask: info.capability_mask,
             capability_mask3: info.capability_mask3,
+            node_description_change: news == News::Description,
             ..TrapChangeCapability::default()
         }),
         News::Width => Trap::LinkWidth(TrapLinkWidth { reporting_lid: lid }),
@@ -242,5 +252,5 @@ pub(crate) fn is_about(mad: &[u8], news: News) -> bool {
     let notice = mad.get(LID_ROUTED_HEADER_LEN..);
     let notice = notice.and_then(|bytes| Notice::decode(bytes).ok());
     // One without its notice is taken for whatever trap has its number.
-    notice.is_none_or(|notice| news.has_number(notice.trap_number))
+    notice.is_none_or(|notice| news.is_told_by(&notice))
 }

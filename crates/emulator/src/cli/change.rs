@@ -6,9 +6,12 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Lid, PortNum};
+use weft_wire::sm::NodeDescription;
 
 use super::cables::{CableChange, NewCable};
-use super::fields::{ClaimedFields, CountedFields, MeasuredFields, TransitFields, TrapField, guid};
+use super::fields::{
+    ClaimedFields, CountedFields, MeasuredFields, TransitFields, TrapField, description, guid,
+};
 use super::keys::UseKey;
 use super::named::{Node, Port, PortAnd, Wanted, port};
 use super::nanoseconds;
@@ -184,6 +187,14 @@ pub(super) enum Change {
     ///
     /// VALUE is the LID.
     TakeLid(PortAnd),
+    /// Give a node another description, as its host can do: it tells of it by trap 144
+    Describe {
+        #[command(flatten)]
+        node: Node,
+        /// Up to 64 bytes, which need not be text
+        #[arg(value_name = "DESCRIPTION", value_parser = description())]
+        description: NodeDescription,
+    },
     /// Make a node a part of another system: it tells of it by trap 145
     SystemGuid {
         #[command(flatten)]
@@ -233,6 +244,7 @@ impl Change {
             Self::ErrorsRise { port, .. } => ("errors rise", port.wanted()),
             Self::LinkLoss { port, .. } => ("loss set", port.wanted()),
             Self::LinkErrors { port, .. } => ("errors reported", port.wanted()),
+            Self::Describe { node, .. } => ("described", node.wanted()),
             Self::SystemGuid { node, .. } => ("system set", node.wanted()),
             Self::CountErrors { port, .. } => ("errors counted", port.wanted()),
             Self::LinkQuality(at) => ("quality set", at.wanted()),
@@ -319,6 +331,10 @@ impl Change {
                 node,
                 port,
                 trap: (*trap).into(),
+            },
+            Self::Describe { description, .. } => Control::Describe {
+                node,
+                description: *description,
             },
             Self::SystemGuid { guid, .. } => Control::SystemGuid { node, guid: *guid },
             Self::CountErrors { errors, .. } => Control::CountErrors {

@@ -1,11 +1,16 @@
 //! Options of changes that have many.
 
+use std::os::unix::ffi::OsStringExt;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use weft_emulator::io::{Faults, LinkTrap};
 use weft_emulator::module::Measured;
 use weft_emulator::{Claims, ErrorCounts};
 use weft_fabric::{Guid, Lid};
-use weft_wire::sm::AttributeId;
+use weft_wire::Layout;
+use weft_wire::sm::{AttributeId, NodeDescription};
+use weft_wire::text::Text;
 
 /// What happens to datagrams in transit.
 #[derive(Debug, Clone, Copy, Args)]
@@ -179,6 +184,18 @@ fn attribute(text: &str) -> Result<AttributeId, String> {
     value
         .map(AttributeId)
         .ok_or("0x and up to 4 hexadecimal digits".to_owned())
+}
+
+/// A description of the bytes of a word, which need not be text.
+pub(crate) fn description() -> impl TypedValueParser<Value = NodeDescription> {
+    OsStringValueParser::new().try_map(|word| {
+        let (bytes, mut field) = (word.into_vec(), [0; NodeDescription::LEN]);
+        let start = field.get_mut(..bytes.len()).ok_or("at most 64 bytes")?;
+        start.copy_from_slice(&bytes);
+        Ok::<_, &str>(NodeDescription {
+            node_string: Text(field),
+        })
+    })
 }
 
 pub(crate) fn guid(text: &str) -> Result<Guid, String> {

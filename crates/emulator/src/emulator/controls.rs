@@ -140,6 +140,11 @@ impl Emulator {
                 let at = self.hfi_port(node, port)?;
                 self.network.take_lid(at, lid);
             }
+            Control::Describe { node, description } => {
+                let id = self.node(node)?;
+                self.network.set_description(id, description);
+                self.announce(id, News::Description);
+            }
             Control::SystemGuid { node, guid } => {
                 let id = self.node(node)?;
                 self.network.set_system_image_guid(id, guid);

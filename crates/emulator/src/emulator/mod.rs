@@ -85,6 +85,7 @@ struct Agent {
     overruns: Announcement,
     watchdog: Announcement,
     system: Announcement,
+    description: Announcement,
     m_key: Announcement,
     p_key: Announcement,
 }
@@ -99,6 +100,7 @@ impl Agent {
             News::Overruns => &mut self.overruns,
             News::Watchdog => &mut self.watchdog,
             News::System => &mut self.system,
+            News::Description => &mut self.description,
             News::MKey => &mut self.m_key,
             News::PKey => &mut self.p_key,
         }

@@ -58,7 +58,6 @@ impl Manager {
         device.work.table_waits = false;
         self.sweep.report.asked += 1;
         *device.work.reading.identity = IdentityAnswers::default();
-        device.identity.tried = 0;
         self.requests
             .schedule
             .begin(node, &mut device.work, Stage::Identify);

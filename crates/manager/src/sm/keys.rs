@@ -5,8 +5,9 @@
 //! which has the old key; from its answer on the device refuses whoever does not know the term.
 //!
 //! Protection is at level 1: a Get with a wrong key is answered, with 0 in place of the key. A key that the manager
-//! does not know it looks for by such Gets: terms are small numbers, and near each other. A search that fails is not repeated in each sweep. A master that finds the key of
-//! a later term than its own was replaced, and writes nothing before it knows by whom.
+//! does not know it looks for by such Gets: terms are small numbers, and near each other. Which terms it has tried at a
+//! port it remembers, and tries them again only when the port's link has come up anew or there is another secret. A master
+//! that finds the key of a later term than its own was replaced, and writes nothing before it knows by whom.
 
 use weft_fabric::{Guid, PortNum};
 use weft_wire::Layout;
@@ -80,37 +81,70 @@ impl Keys {
         Self::of_term(settings, term, end)
     }
 
-    /// The term that is tried as this one, each once; none after the last.
-    fn candidate(&self, tries: u32, reach: u32) -> Option<u64> {
+    /// The terms that a port's key may be of, each once, the likeliest first.
+    fn terms(&self, reach: u32) -> impl Iterator<Item = u64> {
         let (last, highest) = (self.last, TERM_MAX);
         let first = [Some(last), (last > 0).then_some(0)];
-        let near = (1..=u64::from(reach)).flat_map(|step| {
+        let near = (1..=u64::from(reach)).flat_map(move |step| {
             let up = last.checked_add(step).filter(|term| *term <= highest);
             let down = last.checked_sub(step).filter(|term| *term > 0);
             [up, down]
         });
-        let mut all = first.into_iter().chain(near).flatten();
-        all.nth(usize::try_from(tries).unwrap_or(usize::MAX))
+        first.into_iter().chain(near).flatten()
     }
 
-    /// How far from the last term a node's key is looked for. A search that has failed is not repeated before there is
-    /// a later term.
-    fn reach(&self, identity: &Identity) -> u32 {
-        match (identity.searched_in, identity.found_by) {
-            (Some(term), _) if term == self.term => 0,
-            (_, None) => OWN_REACH,
-            (_, Some(_)) => REACH,
-        }
+    /// The term that is to be tried next at a node; none where all that may be its key's were.
+    fn candidate(&self, identity: &Identity) -> Option<u64> {
+        let reach = match identity.found_by {
+            None => OWN_REACH,
+            Some(_) => REACH,
+        };
+        self.terms(reach).find(|term| !identity.tried.has(*term))
+    }
+
+    /// The term that a node is asked with.
+    fn tried_now(&self, identity: &Identity) -> u64 {
+        self.candidate(identity).unwrap_or(self.last)
     }
 
     /// The key that a node has, as far as that is known.
     pub(crate) fn of(&self, settings: &Settings, identity: &Identity) -> u64 {
-        let term = match (&settings.fencing, identity.m_key) {
-            (_, Some(key)) => return key,
-            (None, None) => return settings.m_key,
-            (Some(_), None) => self.candidate(identity.tried, self.reach(identity)),
-        };
-        Self::of_term(settings, term.unwrap_or(self.last), identity.end())
+        match (&settings.fencing, identity.m_key) {
+            (_, Some(key)) => key,
+            (None, None) => settings.m_key,
+            (Some(_), None) => Self::of_term(settings, self.tried_now(identity), identity.end()),
+        }
+    }
+}
+
+/// Terms that were tried at a port and are not its key's: 0, and those from one to another. Of terms far from the last ones
+/// the earlier are forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tried {
+    zero: bool,
+    others: Option<(u64, u64)>,
+}
+
+impl Tried {
+    fn has(self, term: u64) -> bool {
+        let between = |(first, last)| (first..=last).contains(&term);
+        match term {
+            0 => self.zero,
+            _ => self.others.is_some_and(between),
+        }
+    }
+
+    fn add(&mut self, term: u64) {
+        if term == 0 {
+            self.zero = true;
+            return;
+        }
+        self.others = Some(match self.others {
+            Some((first, last)) if term + 1 >= first && term <= last + 1 => {
+                (first.min(term), last.max(term))
+            }
+            _ => (term, term),
+        });
     }
 }
 
@@ -168,8 +202,7 @@ impl Manager {
         }
         let keys = &self.devices.keys;
         let of_term = |end: (Guid, PortNum)| {
-            let terms = (0..).map_while(|tries| keys.candidate(tries, REACH));
-            terms
+            keys.terms(REACH)
                 .filter(|term| *term > 0)
                 .any(|term| Keys::of_term(&self.settings, term, end) == key)
         };
@@ -195,32 +228,35 @@ impl Manager {
         }
         let (settings, device) = (&self.settings, &self.devices[node]);
         let (identity, keys) = (&device.identity, &self.devices.keys);
+        let tried = keys.tried_now(identity);
+        let key = Keys::of_term(settings, tried, identity.end());
         if !hides_key(device) {
-            let tried = keys.candidate(identity.tried, keys.reach(identity));
-            let found = tried.filter(|term| {
-                let key = Keys::of_term(settings, *term, identity.end());
-                *term > 0 && identity.m_key == Some(key)
-            });
+            let found = Some(tried).filter(|term| *term > 0 && identity.m_key == Some(key));
             let is_later = found.is_some_and(|term| term > keys.term);
             self.devices.keys.found(found);
+            self.devices[node].identity.tried = Tried::default();
             return match is_later {
                 true => KeyLearned::OfLaterTerm,
                 false => KeyLearned::Known,
             };
         }
-        if keys.of(settings, identity) == asked {
-            self.devices[node].identity.tried += 1;
+        if key == asked {
+            self.devices[node].identity.tried.add(tried);
         }
-        let (keys, identity) = (&self.devices.keys, &self.devices[node].identity);
-        let more = keys.candidate(identity.tried, keys.reach(identity));
+        let more = self.devices.keys.candidate(&self.devices[node].identity);
         if more.is_none() {
-            let term = keys.term;
-            self.devices[node].identity.searched_in = Some(term);
             let what = "has an M_Key that is none of this site's: what is sent to it has no effect";
             self.out.fault_once(&mut self.devices[node], what);
             return KeyLearned::Known;
         }
         KeyLearned::Hidden
+    }
+
+    /// The link that leads to a node is down, or new: the node may have been reset, and may get another key.
+    pub(super) fn doubt_key_behind(&mut self, guid: Guid) {
+        if let Some(node) = self.devices.find(guid) {
+            self.devices[node].identity.tried = Tried::default();
+        }
     }
 
     /// Whether a node is about to get another key: it has one request at a time, as those behind would have the old one.
@@ -261,9 +297,8 @@ mod tests {
     #[test]
     fn terms_are_tried_from_the_last_one_on() {
         let keys = Keys { term: 9, last: 7 };
-        let tried = (0..8).map_while(|tries| keys.candidate(tries, 3));
-        assert_eq!(tried.collect::<Vec<_>>(), [7, 0, 8, 6, 9, 5, 10, 4]);
-        assert_eq!(keys.candidate(8, 3), None);
+        let tried: Vec<u64> = keys.terms(3).collect();
+        assert_eq!(tried, [7, 0, 8, 6, 9, 5, 10, 4]);
     }
 
     #[test]
@@ -277,8 +312,30 @@ mod tests {
             ),
         ] {
             let keys = Keys { term: last, last };
-            let tried = (0..20).map_while(|tries| keys.candidate(tries, 3));
-            assert_eq!(tried.collect::<Vec<_>>(), expected);
+            assert_eq!(keys.terms(3).collect::<Vec<_>>(), expected);
         }
+    }
+
+    /// The terms that are tried at a port until there are none left.
+    fn search(tried: &mut Tried, last: u64) -> Vec<u64> {
+        let keys = Keys { term: last, last };
+        let mut all = Vec::new();
+        while let Some(term) = keys.terms(3).find(|term| !tried.has(*term)) {
+            tried.add(term);
+            all.push(term);
+        }
+        all
+    }
+
+    #[test]
+    fn a_later_search_tries_what_is_new() {
+        let mut tried = Tried::default();
+        assert_eq!(search(&mut tried, 7), [7, 0, 8, 6, 9, 5, 10, 4]);
+        assert_eq!(search(&mut tried, 7), []);
+        assert_eq!(search(&mut tried, 8), [11]);
+        assert_eq!(search(&mut tried, 6), [3]);
+        let far = [100, 101, 99, 102, 98, 103, 97];
+        assert_eq!(search(&mut tried, 100), far);
+        assert_eq!(search(&mut tried, 7).len(), 7, "they were forgotten");
     }
 }

@@ -63,7 +63,14 @@ impl Manager {
                 .port(port)
                 .is_some_and(|held| held.port_state == block.port_state);
             let known = marked && same && device.observed.read_ports.contains(port);
+            let behind = device
+                .observed
+                .port(port)
+                .map(|held| held.neighbor_node_guid);
             let changed = learn_state(&mut device.observed, port, &block) && !known;
+            if let Some(guid) = behind.filter(|_| block.port_state <= PortState::INIT) {
+                self.doubt_key_behind(guid);
+            }
             if block.port_state < PortState::INIT {
                 self.near_link_is_lost(node, port);
             }

@@ -317,6 +317,9 @@ impl Manager {
             self.devices.flapping.forgive_all();
         }
         self.configure_loop_test(settings.loop_test);
+        if self.settings.fencing != settings.fencing {
+            self.devices.doubt_keys();
+        }
         let other_rules = self.settings.links.errors != settings.links.errors;
         self.settings = settings;
         if other_rules {

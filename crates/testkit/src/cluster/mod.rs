@@ -1,6 +1,8 @@
 //! Several managers on one emulated fabric, under one clock that moves only when nothing is left to
 //! do.
 
+mod hardship;
+mod orders;
 mod parts;
 mod process;
 
@@ -12,7 +14,7 @@ use weft_emulator::{Emulator, Options, io as emulated};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, Tick, Topology};
 use weft_manager::Manager;
-use weft_manager::io::{Command, CommandError, Event, Input, Reply};
+use weft_manager::io::{CommandError, Event, Reply};
 use weft_manager::sm::{Settings, Told};
 use weft_wire::header::method;
 use weft_wire::packet::Packet;
@@ -58,6 +60,10 @@ struct Member {
     frozen_at: Tick,
     /// How far its clock is behind.
     behind: Duration,
+    /// It was told to read its settings while it was stopped.
+    reads_settings: bool,
+    /// How far its clock on the wall is ahead of those of others, seconds.
+    ahead_s: i64,
 }
 
 impl Member {
@@ -131,6 +137,8 @@ impl Cluster {
             stored: Stored::default(),
             frozen_at: Tick(0),
             behind: Duration::ZERO,
+            reads_settings: false,
+            ahead_s: 0,
         });
         Ok(Self {
             members: members.collect(),
@@ -206,23 +214,6 @@ impl Cluster {
         std::mem::take(&mut self.counted)
     }
 
-    /// Sends a manager that runs a command; [`Self::reply`] has the answer later.
-    pub fn command(&mut self, member: usize, command: Command) -> u64 {
-        self.commands += 1;
-        let id = self.commands;
-        let now = self.members[member].clock(self.now);
-        if let Life::Running(process) = &mut self.members[member].life {
-            let input = Input::Command { id, command };
-            process.manager.handle(now, input);
-        }
-        id
-    }
-
-    /// The answer to a command, once.
-    pub fn reply(&mut self, id: u64) -> Option<Result<Reply, CommandError>> {
-        self.replies.remove(&id)
-    }
-
     /// Sends a datagram from a host's port, as a program there.
     ///
     /// # Errors
@@ -275,7 +266,8 @@ impl Cluster {
         }
         let (settings, services) = (entry.settings.clone(), self.services.as_ref());
         entry.behind = Duration::ZERO;
-        let process = Process::start(self.now, settings, services, &entry.stored);
+        entry.reads_settings = false;
+        let process = Process::start((self.now, entry.ahead_s), settings, services, &entry.stored);
         entry.life = Life::Running(Box::new(process));
         self.set_is_sm(member, true)?;
         self.tick(member);
@@ -288,6 +280,7 @@ impl Cluster {
     /// The emulator's refusal.
     pub fn kill(&mut self, member: usize) -> Result<(), WorldError> {
         self.members[member].life = Life::Dead;
+        self.members[member].stored.unsaved = None;
         self.set_is_sm(member, false)
     }
 
@@ -308,6 +301,9 @@ impl Cluster {
             Life::Frozen(process) => Life::Running(process),
             other => other,
         };
+        if std::mem::take(&mut self.members[member].reads_settings) {
+            self.reconfigure(member, self.members[member].settings.clone());
+        }
         self.tick(member);
     }
 
@@ -321,6 +317,12 @@ impl Cluster {
     /// What a manager would find after a restart; none before it has written anything.
     pub fn stored(&self, member: usize) -> Option<&[u8]> {
         self.members[member].stored.manager.as_deref()
+    }
+
+    /// What a manager hands on: its last state, also where that could not be written.
+    pub fn last_state(&self, member: usize) -> Option<&[u8]> {
+        let stored = &self.members[member].stored;
+        stored.unsaved.as_deref().or(stored.manager.as_deref())
     }
 
     /// Tells a manager that runs something of its master, by another way than the fabric.
@@ -420,8 +422,8 @@ impl Cluster {
             let stored = &mut self.members[member].stored;
             match act {
                 Act::Send(packet) => self.send(member, role, packet)?,
-                Act::Persist(bytes) => stored.manager = Some(bytes),
-                Act::Register(bytes) => stored.registrations = bytes,
+                Act::Persist(bytes) => stored.save(bytes),
+                Act::Register(bytes) => stored.register(bytes),
                 Act::Event(event) => self.events.push((self.now, member, event)),
                 Act::Counted(seen) => self.counted.push((member, *seen)),
                 Act::Reply(id, result) => drop(self.replies.insert(id, result)),

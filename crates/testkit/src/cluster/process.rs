@@ -29,6 +29,32 @@ pub(super) struct Stored {
     pub(super) manager: Option<Vec<u8>>,
     /// Registrations of hosts, unless they are stale.
     pub(super) registrations: Option<Vec<u8>>,
+    /// The disk has no room.
+    full: bool,
+    /// The subnet manager's state that is to be written when it has.
+    pub(super) unsaved: Option<Vec<u8>>,
+}
+
+impl Stored {
+    pub(super) fn save(&mut self, bytes: Vec<u8>) {
+        let place = match self.full {
+            true => &mut self.unsaved,
+            false => &mut self.manager,
+        };
+        *place = Some(bytes);
+    }
+
+    /// A file can be removed from a full disk, and no other takes its place.
+    pub(super) fn register(&mut self, bytes: Option<Vec<u8>>) {
+        self.registrations = bytes.filter(|_| !self.full);
+    }
+
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.full = full;
+        if let Some(bytes) = self.unsaved.take_if(|_| !full) {
+            self.manager = Some(bytes);
+        }
+    }
 }
 
 /// Something that a process does.
@@ -68,16 +94,29 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// With the time, and how far the clock on the wall is ahead, seconds.
     pub(super) fn start(
-        now: Tick,
+        (now, ahead_s): (Tick, i64),
         settings: Settings,
         services: Option<&ServiceSettings>,
         stored: &Stored,
     ) -> Self {
+        let services = services.map(|settings| {
+            let mut services = Services::start(now, settings, stored);
+            services.tell_time(now, ahead_s);
+            services
+        });
         Self {
             manager: Manager::new(settings, stored.manager.as_deref()),
             planner: Planner::default(),
-            services: services.map(|settings| Services::start(now, settings, stored)),
+            services,
+        }
+    }
+
+    /// The clock on the wall was set.
+    pub(super) fn tell_time(&mut self, now: Tick, ahead_s: i64) {
+        if let Some(services) = &mut self.services {
+            services.tell_time(now, ahead_s);
         }
     }
 
@@ -179,14 +218,16 @@ impl Services {
         let restored = stored.registrations.as_deref();
         let restored =
             restored.and_then(|bytes| Sa::restored(settings.sa.clone(), bytes, now).ok());
-        let mut pm = Pm::new(settings.pm.clone());
-        let unix_s = UNIX_START + now.0 / 1_000_000_000;
-        pm.handle(now, PmInput::WallClock { unix_s });
         Self {
             sa: restored.unwrap_or_else(new),
-            pm,
+            pm: Pm::new(settings.pm.clone()),
             snapshot: None,
         }
+    }
+
+    fn tell_time(&mut self, now: Tick, ahead_s: i64) {
+        let unix_s = unix_s(now, ahead_s);
+        self.pm.handle(now, PmInput::WallClock { unix_s });
     }
 
     /// A standby does not answer hosts.
@@ -231,3 +272,9 @@ impl Services {
 
 /// Seconds since 1970 at tick 0.
 const UNIX_START: u64 = 1_700_000_000;
+
+/// What a clock on the wall says that is so many seconds ahead.
+pub(super) fn unix_s(now: Tick, ahead_s: i64) -> u64 {
+    let unix_s = UNIX_START + now.0 / 1_000_000_000;
+    unix_s.saturating_add_signed(ahead_s)
+}

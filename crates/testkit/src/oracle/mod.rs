@@ -14,6 +14,7 @@ pub mod lids;
 pub mod loops;
 pub mod masters;
 pub mod multicast;
+pub mod names;
 pub mod pairs;
 pub mod partitions;
 pub mod planned;

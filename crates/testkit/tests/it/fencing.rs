@@ -11,15 +11,21 @@ use weft_dataplane::{Network, PortIndex};
 use weft_emulator::io::{Control, Faults};
 use weft_emulator::observe::{Observer, SetDone};
 use weft_fabric::enums::SmState;
-use weft_fabric::{PortNum, Tick};
+use weft_fabric::{Guid, PortNum, Tick};
 use weft_manager::Event;
 use weft_manager::sm::settings::Fencing;
 use weft_manager::sm::{Settings, Told};
 use weft_testkit::cluster::Cluster;
+use weft_wire::sm::AttributeId;
 
 use crate::pair::two;
 
 const SECRET: [u8; 32] = [0x5E; 32];
+/// Of another site.
+const OTHER: [u8; 32] = [0x5F; 32];
+/// Terms that are looked for around the last one, as docs/security.md says: at the manager's own port, and elsewhere.
+const OWN_REACH: u64 = 1024;
+const REACH: usize = 16;
 
 /// Sets that devices have carried out, by the port that sent them.
 #[derive(Debug, Clone, Default)]
@@ -40,9 +46,40 @@ fn fenced(ends: bool) -> Option<Fencing> {
     Fencing::new(&SECRET, ends)
 }
 
+/// CRC32C, bit by bit.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let step = |sum: u32| (sum >> 1) ^ (0x82F6_3B78 & (sum & 1).wrapping_neg());
+    let byte = |sum: u32, byte: &u8| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum));
+    !bytes.iter().fold(u32::MAX, byte)
+}
+
+/// A state of version 6, which ends with the term and the checksum, with another term.
+fn with_term(mut state: Vec<u8>, term: u64) -> Vec<u8> {
+    state.truncate(state.len() - 12);
+    state.extend_from_slice(&term.to_be_bytes());
+    let sum = crc32c(&state);
+    state.extend_from_slice(&sum.to_be_bytes());
+    state
+}
+
+fn term_of(state: &[u8]) -> u64 {
+    let at = state.len() - 12;
+    u64::from_be_bytes(state[at..at + 8].try_into().unwrap())
+}
+
 impl Site {
     /// A master, number 0, and its standby.
     fn new(fencing: [Option<Fencing>; 2]) -> Self {
+        let mut site = Self::with_master(fencing);
+        site.cluster.start(1).unwrap();
+        site.cluster.run_until(Tick(30_000_000_000)).unwrap();
+        assert_eq!(site.roles(), [SmState::MASTER, SmState::STANDBY]);
+        site.cluster.take_events();
+        site
+    }
+
+    /// A master, number 0; the other one has not begun.
+    fn with_master(fencing: [Option<Fencing>; 2]) -> Self {
         let settings = fencing.map(|fencing| Settings {
             fencing,
             ..Settings::default()
@@ -52,12 +89,36 @@ impl Site {
         cluster.emulator.observe(Box::new(done.clone()));
         cluster.start(0).unwrap();
         cluster.run_until(Tick(10_000_000_000)).unwrap();
-        cluster.start(1).unwrap();
-        cluster.run_until(Tick(30_000_000_000)).unwrap();
-        let mut site = Self { cluster, done };
-        assert_eq!(site.roles(), [SmState::MASTER, SmState::STANDBY]);
-        site.cluster.take_events();
-        site
+        Self { cluster, done }
+    }
+
+    /// The master ends and begins again: a new term.
+    fn restart(&mut self) {
+        self.cluster.kill(0).unwrap();
+        self.cluster.start(0).unwrap();
+        self.after(Duration::from_secs(3));
+    }
+
+    /// Nodes that managers have found to have keys of nobody of this site, since this was last called, with the manager.
+    fn take_strange(&mut self) -> Vec<(usize, Guid)> {
+        let events = self.cluster.take_events().into_iter();
+        let strange = events.filter_map(|(_, member, event)| match event {
+            Event::DeviceFault {
+                node: Some(node),
+                what,
+            } if what.contains("an M_Key that is none of this site's") => Some((member, node)),
+            _ => None,
+        });
+        strange.collect()
+    }
+
+    /// Gets of an attribute that all nodes have answered.
+    fn gets(&self, attribute: AttributeId) -> u64 {
+        self.cluster.emulator.stats().total(attribute).0
+    }
+
+    fn nodes(&self) -> usize {
+        self.cluster.emulator.network().devices().count()
     }
 
     fn roles(&self) -> Vec<SmState> {
@@ -277,4 +338,132 @@ fn a_restart_is_a_new_term() {
     let (after, violations) = site.keys();
     assert!(after.iter().all(|key| !before.contains(key)));
     assert_eq!(violations, 0);
+}
+
+#[test]
+fn another_secret_is_a_fault_of_each_device_and_changes_nothing() {
+    let mut site = Site::new([fenced(false), Fencing::new(&OTHER, false)]);
+    let (keys, _) = site.keys();
+    site.take_done(1);
+    site.cluster.kill(0).unwrap();
+    site.after(Duration::from_secs(60));
+    let strange = site.take_strange();
+    assert_eq!(site.take_done(1), 0);
+    assert_eq!(site.keys().0, keys);
+    assert!(!strange.is_empty(), "devices' keys are told");
+    assert!(strange.iter().all(|(member, _)| *member == 1));
+    let mut nodes: Vec<Guid> = strange.iter().map(|(_, node)| *node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    assert_eq!(nodes.len(), site.nodes(), "each is named");
+}
+
+/// The two never find each other's keys. What was tried at a port is not tried again in each sweep.
+#[test]
+fn a_search_that_has_failed_costs_a_sweep_nothing() {
+    let mut site = Site::new([fenced(false), Fencing::new(&OTHER, false)]);
+    site.cluster.kill(0).unwrap();
+    // It has tried all, and goes on to look for a fabric that it may write to.
+    site.after(Duration::from_secs(60));
+    let sweeps = |site: &mut Site| {
+        let events = site.cluster.take_events();
+        let begins = |event: &Event| matches!(event, Event::SweepStarted { .. });
+        events.iter().filter(|(_, _, event)| begins(event)).count() as u64
+    };
+    sweeps(&mut site);
+    let before = site.gets(AttributeId::NODE_INFO);
+    site.after(Duration::from_secs(300));
+    let (sweeps, gets) = (
+        sweeps(&mut site),
+        site.gets(AttributeId::NODE_INFO) - before,
+    );
+    let nodes = site.nodes() as u64;
+    assert!(sweeps >= 3, "{sweeps} sweeps");
+    // Once a sweep, and two terms more where one has begun.
+    let most = 3 * sweeps * nodes;
+    assert!(
+        gets <= most,
+        "{gets} Gets of {nodes} nodes in {sweeps} sweeps"
+    );
+}
+
+#[test]
+fn devices_that_were_switched_off_get_the_keys_of_the_term() {
+    let mut site = Site::new([fenced(false), fenced(false)]);
+    let network = site.cluster.emulator.network();
+    let managers = [site.cluster.host(0), site.cluster.host(1)];
+    let guids = network
+        .devices()
+        .map(|(_, device)| (device.is_switch(), device.info.node_guid));
+    let guids: Vec<(bool, Guid)> = guids.collect();
+    let host = guids
+        .iter()
+        .find(|(is_switch, guid)| !is_switch && !managers.contains(guid));
+    let switch = guids.iter().rfind(|(is_switch, _)| *is_switch);
+    let (keys, _) = site.keys();
+    for (_, node) in [host, switch].into_iter().flatten().copied() {
+        site.cluster.control(Control::NodeDown { node }).unwrap();
+        site.after(Duration::from_secs(5));
+        site.cluster.control(Control::NodeUp { node }).unwrap();
+        assert_ne!(site.keys().0, keys, "it has lost its key");
+        site.after(Duration::from_secs(30));
+        assert_eq!(site.keys().0, keys, "{node}");
+    }
+    assert_eq!(site.take_strange(), []);
+    site.cluster.kill(0).unwrap();
+    site.after(Duration::from_secs(60));
+    assert_eq!(site.roles(), [SmState::MASTER]);
+    assert_eq!(site.keys().1, 0, "no key was tried in vain");
+}
+
+/// A host that was cut off while so many terms began has the key of then. A master searches from the term before its own
+/// on, whose keys it has found.
+#[test]
+fn keys_of_sixteen_terms_before_the_last_one_are_found_and_no_older_ones() {
+    for (terms, found) in [(REACH + 1, true), (REACH + 2, false)] {
+        let mut site = Site::with_master([fenced(false), None]);
+        let network = site.cluster.emulator.network();
+        let (own, _) = site.cluster.port(0);
+        let hosts = network.devices().filter(|(_, device)| !device.is_switch());
+        let hosts = hosts.map(|(_, device)| device.info.node_guid);
+        let (node, port) = (
+            hosts.filter(|node| *node != own).last().unwrap(),
+            PortNum(1),
+        );
+        site.cluster
+            .control(Control::LinkDown { node, port })
+            .unwrap();
+        (0..terms).for_each(|_| site.restart());
+        site.take_strange();
+        site.cluster
+            .control(Control::LinkUp { node, port })
+            .unwrap();
+        site.after(Duration::from_secs(30));
+        let strange = site.take_strange();
+        assert_eq!(strange.is_empty(), found, "{terms} terms: {strange:?}");
+    }
+}
+
+/// A manager that knows no term finds that of its own port, and by it all others.
+#[test]
+fn a_manager_without_a_state_finds_term_1024_and_no_later_one() {
+    for (term, found) in [(OWN_REACH, true), (OWN_REACH + 1, false)] {
+        let mut site = Site::with_master([fenced(false), fenced(false)]);
+        site.cluster.kill(0).unwrap();
+        // The next term is one more.
+        let change = |state| with_term(state, term - 1);
+        site.cluster.change_stored(0, change);
+        site.cluster.start(0).unwrap();
+        site.after(Duration::from_secs(10));
+        let (keys, _) = site.keys();
+        assert_eq!(site.roles(), [SmState::MASTER]);
+        assert_eq!(term_of(site.cluster.stored(0).unwrap()), term);
+        site.cluster.kill(0).unwrap();
+        site.cluster.start(1).unwrap();
+        site.after(Duration::from_secs(60));
+        let (after, _) = site.keys();
+        let strange = site.take_strange();
+        let taken_over = after.iter().all(|key| !keys.contains(key));
+        assert_eq!((taken_over, strange.is_empty()), (found, found), "{term}");
+    }
 }

@@ -78,7 +78,8 @@ impl Settings {
         serde_json::from_slice(bytes).map_err(|error| format!("settings: {error}"))
     }
 
-    /// What differs from another's, in order of the paths.
+    /// What differs from another's, in order of the paths. A setting of `Shared` is in force in the other sections too, and
+    /// told once.
     pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
         let paths = self.0.keys().chain(other.0.keys());
         let paths: std::collections::BTreeSet<&String> = paths.collect();
@@ -89,7 +90,16 @@ impl Settings {
             here: value(self, path),
             there: value(other, path),
         });
-        all.filter(|one| one.here != one.there).collect()
+        let all: Vec<Difference> = all.filter(|one| one.here != one.there).collect();
+        let is_shared = |one: &&Difference| {
+            let (section, name) = one.path.split_once('/').unwrap_or_default();
+            let shared = format!("Shared/{name}");
+            let same = |other: &Difference| {
+                other.path == shared && (&other.here, &other.there) == (&one.here, &one.there)
+            };
+            section != "Shared" && all.iter().any(same)
+        };
+        all.iter().filter(|one| !is_shared(one)).cloned().collect()
     }
 }
 
@@ -247,6 +257,25 @@ mod tests {
         let again = Settings::from_bytes(&other.to_bytes()).unwrap();
         assert_eq!(again, other);
         assert!(Settings::from_bytes(b"{").is_err());
+    }
+
+    #[test]
+    fn a_shared_setting_is_told_once_and_one_of_a_section_besides() {
+        let effective = |shared, own| {
+            format!(
+                "<Config>\n<Fm>\n<Shared>\n<TagA>{shared}</TagA>\n</Shared>\n<Sm>\n<TagA>{shared}</TagA>\n\
+                 </Sm>\n<Fe>\n<TagA>{shared}</TagA>\n</Fe>\n<Pm>\n<TagA>{own}</TagA>\n</Pm>\n</Fm>\n</Config>\n"
+            )
+        };
+        let told = |shared, own| {
+            let [one, other] = [(1, 1), (shared, own)]
+                .map(|(shared, own)| Settings::of(&effective(shared, own), 0));
+            let all = one.differences(&other).into_iter();
+            all.map(|one| one.path).collect::<Vec<_>>()
+        };
+        assert_eq!(told(2, 2), ["Shared/TagA"]);
+        assert_eq!(told(2, 3), ["Pm/TagA", "Shared/TagA"]);
+        assert_eq!(told(1, 2), ["Pm/TagA"]);
     }
 
     #[test]

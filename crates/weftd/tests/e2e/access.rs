@@ -349,6 +349,23 @@ fn certificates_and_revocation_lists_are_read_again_when_they_change() {
 }
 
 #[test]
+fn an_expired_certificate_opens_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let authorities = dir.path().join("authorities.pem");
+    let both = ["ca.pem", "expired-ca.pem"].map(|name| std::fs::read(role_data(name)).unwrap());
+    std::fs::write(&authorities, both.concat()).unwrap();
+    let daemon = with_certificates(&[]);
+    let show = |name| with(&daemon, name, &["fabric", "show"]);
+    std::fs::copy(&authorities, daemon.dir.path().join("ca.pem")).unwrap();
+    daemon.signal("HUP");
+    wait_for(|| {
+        assert!(!show("expired").status.success());
+        daemon.log().contains("expired").then_some(())
+    });
+    assert!(show("ci").status.success(), "others are let in");
+}
+
+#[test]
 fn who_calls_too_often_is_refused_and_told_when_to_try_again() {
     let daemon = start(&[]);
     rule(

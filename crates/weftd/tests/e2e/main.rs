@@ -53,6 +53,7 @@ mod refusals;
 mod registrations;
 mod replacements;
 mod reports;
+mod scarcity;
 mod services;
 mod slurm;
 mod states;

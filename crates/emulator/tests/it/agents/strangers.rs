@@ -5,9 +5,10 @@ use weft_emulator::io::{Control, LinkTrap};
 use weft_fabric::{Guid, Lid, PortNum};
 use weft_wire::Layout;
 use weft_wire::packet::Packet;
-use weft_wire::sm::Notice;
 use weft_wire::sm::trap::Trap;
+use weft_wire::sm::{NodeDescription, Notice};
 use weft_wire::smp::SmpView;
+use weft_wire::text::Text;
 
 use crate::agents::player::Player;
 use crate::agents::traps::repress;
@@ -159,4 +160,30 @@ fn errors_of_links_and_moved_systems_have_their_traps() {
     };
     assert_eq!((data.lid, data.system_image_guid), (SWITCH, guid));
     assert_eq!(player.node_info(&[1]).system_image_guid, guid);
+}
+
+#[test]
+fn a_node_that_is_called_otherwise_tells_of_it_in_any_bytes() {
+    let (mut player, switch, _) = player();
+    let mut bytes = [0; 64];
+    bytes[..5].copy_from_slice(b"a\xff\n\x1bb");
+    let description = NodeDescription {
+        node_string: Text(bytes),
+    };
+    player.control(Control::Describe {
+        node: switch,
+        description,
+    });
+    let packets = player.drain();
+    let [packet] = packets.as_slice() else {
+        panic!("{packets:?}");
+    };
+    let (lid, Trap::ChangeCapability(data)) = trap(packet) else {
+        panic!("not trap 144");
+    };
+    assert_eq!(lid, SWITCH);
+    assert!(data.node_description_change);
+    let network = player.emulator.network();
+    let device = network.device_at(network.find(switch).unwrap());
+    assert_eq!(device.description, description);
 }

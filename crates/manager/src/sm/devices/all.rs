@@ -10,7 +10,7 @@ use super::device::Device;
 use crate::sm::admission::Refusals;
 use crate::sm::flapping::Flapping;
 use crate::sm::isolation::Isolation;
-use crate::sm::keys::Keys;
+use crate::sm::keys::{Keys, Tried};
 use crate::sm::quarantine::ByHand;
 use crate::sm::replacements::Replacements;
 use crate::sm::strangers::StrangerRows;
@@ -92,6 +92,12 @@ impl Devices {
 
     pub(crate) fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Device> {
         self.all.iter_mut()
+    }
+
+    /// What was tried to learn nodes' keys says nothing any more.
+    pub(crate) fn doubt_keys(&mut self) {
+        let identities = self.all.iter_mut().map(|device| &mut device.identity);
+        identities.for_each(|identity| identity.tried = Tried::default());
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Device> {

@@ -7,6 +7,7 @@ use super::health::Health;
 use super::lft::Lft;
 use super::observed::Observed;
 use super::work::Work;
+use crate::sm::keys::Tried;
 
 /// Identity of a node and its route.
 #[derive(Debug)]
@@ -26,10 +27,8 @@ pub(crate) struct Identity {
     pub lids: LidReading,
     /// Its key, where it has told one.
     pub m_key: Option<u64>,
-    /// Keys that were tried in this sweep, while it has told none.
-    pub tried: u32,
-    /// The highest known term when a search for its key failed.
-    pub searched_in: Option<u64>,
+    /// Terms whose keys it does not have, while it has told none.
+    pub tried: Tried,
 }
 
 /// The LID of an end port, when it was read.
@@ -60,8 +59,7 @@ impl Device {
             said_port: PortNum(0),
             lids: LidReading::default(),
             m_key: None,
-            tried: 0,
-            searched_in: None,
+            tried: Tried::default(),
         };
         Self {
             identity,

@@ -46,11 +46,13 @@ impl Site {
         })
     }
 
-    /// The attack is over: what was written counts as harm.
+    /// The attack is over: what was written counts as harm, once, and whatever else is wrong with masters besides.
     pub(super) fn end_attack(&mut self) {
-        if let Some(sets) = self.written() {
+        let sets = self.written().filter(|_| !self.tells_writes);
+        if let Some(sets) = sets {
+            self.tells_writes = true;
             let what = format!("the attacker has written {sets}");
-            self.harmed(vec![Breach::new(Invariant::OneMaster, what)]);
+            self.harm(Breach::new(Invariant::OneMaster, what));
         }
     }
 
@@ -63,17 +65,21 @@ impl Site {
         self.harmed(seen);
     }
 
+    /// Each rule is told once.
     pub(super) fn harmed(&mut self, seen: Vec<Breach>) {
         for breach in seen {
-            let told = self
-                .harm
-                .iter()
-                .any(|old| old.invariant == breach.invariant);
-            if !told && self.harm.len() < HARM_MAX {
-                let at = self.cluster.now();
-                self.steps.push((at, format!("harm: {breach}")));
-                self.harm.push(breach);
+            if !self.broken.contains(&breach.invariant) {
+                self.broken.push(breach.invariant);
+                self.harm(breach);
             }
+        }
+    }
+
+    fn harm(&mut self, breach: Breach) {
+        if self.harm.len() < HARM_MAX {
+            let at = self.cluster.now();
+            self.steps.push((at, format!("harm: {breach}")));
+            self.harm.push(breach);
         }
     }
 

@@ -21,7 +21,7 @@ use super::{Attack, Guard};
 use crate::campaign::bring_up::RunError;
 use crate::campaign::programs::Port;
 use crate::cluster::{Cluster, Delivered};
-use crate::oracle::{Breach, lids};
+use crate::oracle::{Breach, Invariant, lids};
 use crate::sa_request::{SaRequest, own_and_sm, to_sm};
 use crate::view;
 use crate::world::WorldError;
@@ -94,6 +94,9 @@ pub(super) struct Site {
     /// What has come to the attacker's port since it was last taken.
     pub(super) received: Vec<Packet>,
     pub(super) harm: Vec<Breach>,
+    /// Rules that are broken, and whether the attacker's writes are among the harm.
+    pub(super) broken: Vec<Invariant>,
+    pub(super) tells_writes: bool,
     pub(super) steps: Vec<(Tick, String)>,
     pub(super) events: Vec<(Tick, usize, Event)>,
     /// When the attack began.
@@ -156,6 +159,8 @@ impl Site {
             attacker,
             received: Vec::new(),
             harm: Vec::new(),
+            broken: Vec::new(),
+            tells_writes: false,
             steps: Vec::new(),
             events: Vec::new(),
             begun: None,

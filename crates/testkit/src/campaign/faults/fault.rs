@@ -78,6 +78,8 @@ faults! {
     LeavesReboot = 21, "all leaves reboot";
     /// A tenth of the hosts, or all but the managers', start again.
     HostsReboot = 22, "hosts reboot";
+    /// Nodes are called anything, and otherwise again.
+    Descriptions = 23, "node descriptions of any bytes";
     /// An HFI with the port GUID of another one.
     WrongPortGuid = 24, "port GUID of another host";
     /// A host takes the LID of another one.
@@ -108,16 +110,30 @@ faults! {
     MasterKilled = 37, "kill -9 while it writes";
     /// The master stops, and goes on when another one is master.
     MasterHangs = 38, "hang";
+    /// Managers cannot write their state, or what they have written is damaged.
+    StateFile = 40, "disk full, state file torn";
+    /// Clocks on the wall are set, and a host stands still for a while.
+    ClockJumps = 41, "clocks jump, hosts paused";
     /// The port of the master's host is cut off.
     OwnPort = 42, "own HFI cut off";
+    /// Settings change while the master sweeps.
+    OtherSettings = 43, "settings change in a sweep";
+    /// Managers go on with what an earlier version has written.
+    OldState = 44, "state of the first version";
     /// One master after the other is killed.
     Failovers = 45, "one failover after the other";
     /// The master is stopped for a minute.
     OldMaster = 46, "old master after 60 s";
     /// A leaf loses all its links to other switches.
     LeafCut = 47, "leaf cut off";
+    /// Hosts of two leaves have no way to each other but down and up again.
+    DownAndUp = 48, "only down and up again";
     /// Half of the links between switches are pulled.
     HalfOfLinks = 49, "half of the links gone";
+    /// The engine is for fabrics of another shape.
+    OtherShape = 50, "fabric does not fit the engine";
+    /// People order the master at once, against each other.
+    Contradictions = 55, "orders that contradict each other";
 }
 
 impl fmt::Display for Fault {

@@ -4,8 +4,12 @@
 mod cables;
 mod clients;
 mod fault;
+mod files;
+mod managers;
+mod orders;
 mod place;
 mod plant;
+mod shapes;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,6 +25,7 @@ use weft_fabric::{Guid, Lid, PortNum, Tick, Topology};
 use weft_manager::io::{Command, Event};
 use weft_manager::pm::PmSettings;
 use weft_manager::sm::{Settings, Told};
+use weft_routing::EngineKind;
 
 pub use fault::{Fault, State};
 
@@ -31,10 +36,11 @@ use super::watch::SetWatch;
 use super::{judge, parts};
 use crate::cluster::{Cluster, ServiceSettings};
 use crate::oracle::counters::Seen;
-use crate::oracle::{Breach, Invariant, counters, lids, masters, quiet};
+use crate::oracle::{Breach, Invariant, counters, lids, masters, names, quiet};
 use crate::view::{self, FabricView};
 use crate::world::WorldError;
 use clients::Clients;
+use orders::Orders;
 use place::{Places, any};
 use plant::{Plant, Step};
 
@@ -85,6 +91,7 @@ impl Cell {
         let has_ports = match self.fault {
             Fault::CableMoved => !places.free.is_empty(),
             Fault::Loop => !places.free_pairs.is_empty(),
+            Fault::DownAndUp => shapes::has_detour(topology, &places),
             _ => true,
         };
         topology.hfis().count() > THIRD + 1 && (has_isls || !needs_isls) && has_ports
@@ -129,16 +136,20 @@ pub fn run(cell: Cell, topology: &Arc<Topology>, seed: u64) -> Result<Outcome, R
     }
     let own = u64::from(cell.fault.number()) << 8 | cell.state as u64;
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ own << 40);
-    let managers = draw_managers(&mut rng, topology);
-    let places = Places::of(topology, &managers);
+    let members = draw_managers(&mut rng, topology);
+    let places = Places::of(topology, &members);
     let options = Options {
         seed,
         agent_latency_ns: 20_000,
         hop_latency_ns: 100,
         ..Options::default()
     };
-    let hosts = managers.iter().zip([2, 1, 6]);
-    let hosts = hosts.map(|(host, priority)| (*host, settings(priority)));
+    let engine = match cell.fault {
+        Fault::OtherShape => managers::any_engine(&mut rng),
+        _ => EngineKind::default(),
+    };
+    let hosts = members.iter().zip([2, 1, 6]);
+    let hosts = hosts.map(|(host, priority)| (*host, settings(priority, engine)));
     let mut cluster =
         Cluster::new(Arc::clone(topology), options, hosts.collect())?.serving(services());
     Run {
@@ -153,6 +164,8 @@ pub fn run(cell: Cell, topology: &Arc<Topology>, seed: u64) -> Result<Outcome, R
         flapped: Vec::new(),
         handed_on: None,
         recabled: None,
+        paused: None,
+        orders: Orders::default(),
         settled: false,
         judging: true,
         counted: BTreeMap::new(),
@@ -170,8 +183,9 @@ fn draw_managers(rng: &mut ChaCha8Rng, topology: &Topology) -> Vec<Port> {
     vec![draw(), draw(), draw()]
 }
 
-fn settings(priority: u8) -> Settings {
+fn settings(priority: u8, engine: EngineKind) -> Settings {
     let mut settings = Settings::default();
+    settings.routing.engine = engine;
     settings.sweeps.interval = super::SWEEP_INTERVAL;
     settings.election.priority = priority;
     settings
@@ -187,6 +201,14 @@ fn services() -> ServiceSettings {
     }
 }
 
+/// What standbys have been told.
+#[derive(Debug, PartialEq, Eq)]
+struct HandedOn {
+    master: usize,
+    standbys: Vec<usize>,
+    state: Option<Vec<u8>>,
+}
+
 struct Run {
     cell: Cell,
     topology: Arc<Topology>,
@@ -199,10 +221,14 @@ struct Run {
     cut: Vec<Port>,
     /// Ports whose links have gone down again and again.
     flapped: Vec<Port>,
-    /// The master's state that its standbys have.
-    handed_on: Option<Vec<u8>>,
+    /// What standbys have of which master.
+    handed_on: Option<HandedOn>,
     /// When cables were last plugged in elsewhere.
     recabled: Option<Tick>,
+    /// The manager whose host is paused.
+    paused: Option<usize>,
+    /// What people have ordered.
+    orders: Orders,
     /// Everything has held at some moment since the last trouble: managers know each other.
     settled: bool,
     /// Whether answers of the SA are judged: not while nodes lie about who they are.
@@ -217,7 +243,7 @@ struct Run {
 impl Run {
     fn all(mut self, seed: u64) -> Result<Outcome, RunError> {
         for member in 0..THIRD {
-            self.cluster.start(member)?;
+            self.start(member)?;
         }
         self.converge("before the fault")?;
         let before = self.lids();
@@ -226,6 +252,7 @@ impl Run {
         if converged.is_some() {
             self.breaches
                 .extend(lids::check_stable(&before, &self.lids()));
+            self.judge_orders();
             self.every_host_is_served()?;
             self.unchanged_gets_no_set()?;
         }
@@ -330,6 +357,36 @@ impl Run {
                 }
             }
             Step::Heal => self.heal()?,
+            Step::PauseMaster => {
+                self.paused = self.master();
+                self.paused
+                    .iter()
+                    .for_each(|master| self.cluster.freeze(*master));
+            }
+            Step::ResumeUnaware => {
+                if let Some(member) = self.paused.take() {
+                    self.cluster.thaw_unaware(member);
+                    self.clock_was_set(member);
+                }
+            }
+            Step::SetClock(member, ahead_s) => {
+                self.cluster.set_clock(member, ahead_s);
+                self.clock_was_set(member);
+            }
+            Step::DiskFull(member, full) => self.cluster.set_disk_full(member, full),
+            Step::PutState(member, file) => {
+                self.cluster.change_stored(member, |state| file.of(state))
+            }
+            Step::Sweep => {
+                if let Some(master) = self.master() {
+                    self.cluster.command(master, Command::Sweep);
+                }
+            }
+            Step::Set(setting) => self.set(setting),
+            Step::SettingsOfBefore => self.settings_of_before(),
+            Step::Drain(switch) => self.drain(switch),
+            Step::Undrain(switch) => self.undrain(switch),
+            Step::Contradict(switch, port) => self.contradict(switch, port),
         }
         Ok(())
     }
@@ -369,13 +426,27 @@ impl Run {
         }
     }
 
+    /// Images have the time of the clock on the wall, in whole seconds.
+    fn clock_was_set(&mut self, member: usize) {
+        let now = self.cluster.unix_s(member).saturating_sub(1);
+        if let Some(seen) = self.counted.get_mut(&member) {
+            seen.unix_time = seen.unix_time.min(now);
+        }
+    }
+
     /// Starts a manager that does not run. Counters begin anew: the daemon keeps them, the PM does not.
     fn start(&mut self, member: usize) -> Result<(), WorldError> {
-        self.handed_on = None;
-        if self.cluster.running().all(|(running, _)| running != member) {
+        let begins = self.cluster.running().all(|(running, _)| running != member);
+        if begins {
+            self.handed_on = None;
             self.counted.remove(&member);
         }
-        self.cluster.start(member)
+        self.cluster.start(member)?;
+        if begins {
+            // It has not heard of its master yet.
+            self.cluster.tell(member, Told::Behind(true));
+        }
+        Ok(())
     }
 
     /// Kills the master after so many Sets from now, or in a second.
@@ -422,24 +493,29 @@ impl Run {
         Ok(())
     }
 
-    /// Standbys have their master's state, as the daemons of a pair hand it on.
+    /// Standbys have their master's state, as the daemons of a pair hand it on, and lack nothing then.
     fn hand_on(&mut self) {
         let Some(master) = self.master() else {
             return;
         };
-        let state = self.cluster.stored(master).map(<[u8]>::to_vec);
-        if state == self.handed_on {
-            return;
-        }
         let standbys = self.cluster.running();
         let standbys = standbys.filter(|(_, manager)| manager.role() == SmState::STANDBY);
         let standbys: Vec<usize> = standbys.map(|(member, _)| member).collect();
-        for standby in &standbys {
-            let told = state.iter().cloned().map(Told::State);
+        let state = self.cluster.last_state(master).map(<[u8]>::to_vec);
+        let now = HandedOn {
+            master,
+            standbys,
+            state,
+        };
+        if self.handed_on.as_ref() == Some(&now) {
+            return;
+        }
+        for standby in &now.standbys {
+            let state = now.state.iter().cloned().map(Told::State);
+            let told = state.chain([Told::Behind(false)]);
             told.for_each(|told| self.cluster.tell(*standby, told));
         }
-        // A standby that comes later is told then.
-        self.handed_on = state.filter(|_| !standbys.is_empty());
+        self.handed_on = Some(now);
     }
 
     fn ask_from(&mut self, from: Port) -> Result<(), WorldError> {
@@ -531,7 +607,12 @@ impl Run {
             self.flapped
                 .iter()
                 .for_each(|port| held_back(&mut view, *port));
-            judge::rules(&view, root, master, &[], &[])
+            let mut broken = judge::rules(&view, root, master, &[], &[]);
+            broken.extend(names::check(
+                self.cluster.emulator.network(),
+                &master.snapshot(),
+            ));
+            broken
         })
     }
 

@@ -5,9 +5,13 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults, LinkTrap};
 use weft_fabric::{Guid, Lid, Topology};
-use weft_wire::sm::AttributeId;
+use weft_wire::Layout;
+use weft_wire::sm::{AttributeId, NodeDescription};
+use weft_wire::text::Text;
 
 use super::fault::Fault;
+use super::files::StateFile;
+use super::managers::Setting;
 use super::place::{Places, any};
 use crate::campaign::election::Trouble;
 use crate::campaign::programs::Port;
@@ -34,6 +38,28 @@ pub(super) enum Step {
     CutMaster,
     /// All managers that are dead, stopped or cut off go on.
     Heal,
+    /// The host of the manager that is master is paused, with its clock.
+    PauseMaster,
+    /// It goes on, and does not know that time has passed.
+    ResumeUnaware,
+    /// The clock on the wall of a manager's host is set so many seconds ahead.
+    SetClock(usize, i64),
+    /// The disk of a manager's host is full, or has room again.
+    DiskFull(usize, bool),
+    /// A manager that does not run has another file in the place of its state.
+    PutState(usize, StateFile),
+    /// The master sweeps.
+    Sweep,
+    /// All managers have another value of a setting.
+    Set(Setting),
+    /// All managers have the settings that they began with.
+    SettingsOfBefore,
+    /// A switch is drained, where that can be.
+    Drain(Guid),
+    /// A switch that is drained is used again.
+    Undrain(Guid),
+    /// Several people give the master orders about a switch and a port, at one moment.
+    Contradict(Guid, Port),
 }
 
 /// A planted fault: its steps, nanoseconds from its beginning, and its end.
@@ -102,6 +128,9 @@ impl Planter<'_> {
             | Fault::CableMoved
             | Fault::CablesSwapped
             | Fault::Loop => self.cable(fault, rng),
+            Fault::Descriptions => self.descriptions(rng),
+            Fault::DownAndUp => self.detour(rng),
+            Fault::OtherShape => self.other_shape(rng),
             Fault::SmallMtu
             | Fault::SlowAgent
             | Fault::SilentAgent
@@ -129,7 +158,37 @@ impl Planter<'_> {
             | Fault::MasterHangs
             | Fault::OwnPort
             | Fault::Failovers
-            | Fault::OldMaster => self.managers(fault, rng),
+            | Fault::OldMaster
+            | Fault::StateFile
+            | Fault::ClockJumps
+            | Fault::OtherSettings
+            | Fault::OldState
+            | Fault::Contradictions => self.managers(fault, rng),
+        }
+    }
+
+    /// Nodes are given names again and again: of any bytes, none, and the same ones.
+    fn descriptions(&mut self, rng: &mut ChaCha8Rng) {
+        for _ in 0..rng.random_range(1..=20) {
+            let node = match rng.random_bool(0.5) {
+                true => any(rng, &self.places.hosts).0,
+                false => *any(rng, &self.places.switches),
+            };
+            let mut bytes = [0; NodeDescription::LEN];
+            match rng.random_range(0..4) {
+                0 => {}
+                1 => bytes[..4].copy_from_slice(b"node"),
+                _ => {
+                    let len = rng.random_range(1..=bytes.len());
+                    rng.fill(&mut bytes[..len]);
+                }
+            }
+            let description = NodeDescription {
+                node_string: Text(bytes),
+            };
+            let at = rng.random_range(0..self.until);
+            self.plant
+                .control(at, Control::Describe { node, description });
         }
     }
 
@@ -335,47 +394,5 @@ impl Planter<'_> {
         }
         let (begin, end) = (Control::Faults(faults), Control::Faults(Faults::default()));
         self.plant.during(self.until, begin, end);
-    }
-
-    fn managers(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
-        let until = self.until;
-        let plant = &mut self.plant;
-        match fault {
-            Fault::ThirdManager => {
-                let third = super::THIRD;
-                plant.step(0, Step::Trouble(Trouble::Start(third)));
-                let end = match rng.random_bool(0.5) {
-                    true => Trouble::Kill(third),
-                    false => Trouble::PowerOff(third),
-                };
-                plant.step(until, Step::Trouble(end));
-            }
-            Fault::MasterKilled => {
-                // A switch that comes back gives it something to write.
-                let node = *any(rng, &self.places.switches);
-                plant.control(0, Control::NodeDown { node });
-                plant.control(MS, Control::NodeUp { node });
-                plant.step(MS + 1, Step::KillMaster(rng.random_range(1..60)));
-                plant.step(until.max(12 * S), Step::Heal);
-            }
-            Fault::MasterHangs => {
-                plant.step(0, Step::FreezeMaster);
-                plant.step(until, Step::Heal);
-            }
-            Fault::OwnPort => {
-                plant.step(0, Step::CutMaster);
-                plant.step(until, Step::Heal);
-            }
-            Fault::Failovers => {
-                for round in 0..3 {
-                    plant.step(round * 25 * S, Step::KillMaster(0));
-                    plant.step(round * 25 * S + 20 * S, Step::Heal);
-                }
-            }
-            _ => {
-                plant.step(0, Step::FreezeMaster);
-                plant.step(60 * S, Step::Heal);
-            }
-        }
     }
 }
