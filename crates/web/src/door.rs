@@ -8,6 +8,7 @@
 use std::net::IpAddr;
 
 use axum::Router;
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
@@ -60,23 +61,35 @@ const HEADERS: [(HeaderName, &str); 8] = [
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Serves the page, and the API of a router to it as gRPC-Web, or as plain gRPC.
-pub fn serve(api: Router, reach: Reach) -> Router {
+/// Content of a request that is taken though nobody looks at it, bytes.
+const UNREAD_MAX: usize = 64 << 10;
+/// Where a browser sends the token of a one-time link.
+pub const LINK: &str = "/link";
+
+/// Serves the page, and the API of a router to it as gRPC-Web, or as plain gRPC. `entrance` answers at [`LINK`].
+pub fn serve(api: Router, entrance: Router, reach: Reach) -> Router {
     api.layer(GrpcWebLayer::new())
+        .merge(entrance)
         .layer(from_fn_with_state(reach, pass))
 }
 
 /// Answers with a file, or passes a call on, where the request may be answered.
 async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Response {
     let mut answer = match judge(reach, &request) {
-        Err((status, why)) => (status, format!("weftd: {why}\n")).into_response(),
+        Err((status, why)) => {
+            let answer = (status, format!("weftd: {why}\n"));
+            turn_away(request, answer.into_response()).await
+        }
         Ok(()) => match *request.method() {
             Method::GET | Method::HEAD => file(&request),
-            Method::POST if is_call(request.headers()) => next.run(request).await,
+            Method::POST if is_call(request.headers()) || request.uri().path() == LINK => {
+                next.run(request).await
+            }
             Method::POST => {
                 let why =
                     "weftd: only calls of the API are taken here (application/grpc-web+proto)\n";
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into_response()
+                let answer = (StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+                turn_away(request, answer.into_response()).await
             }
             _ => {
                 let allowed = [(ALLOW, "GET, HEAD, POST")];
@@ -92,6 +105,14 @@ async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Respo
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Answers a request whose content nobody looks at. A short one is taken first: some clients drop an answer that comes before
+/// they have sent everything.
+pub async fn turn_away(request: Request, answer: Response) -> Response {
+    // What is longer or does not come is left.
+    let _ = to_bytes(request.into_body(), UNREAD_MAX).await;
     answer
 }
 

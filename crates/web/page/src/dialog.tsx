@@ -31,6 +31,8 @@ export interface Order {
   button: string;
   /** What will happen. */
   says: ComponentChildren;
+  /** Whether the daemon takes no reason for it. */
+  reasonless?: boolean;
   /** Asks the daemon what speaks against it, without doing it. */
   check?(): Promise<Objection | undefined>;
   /** Does it; what has been done, in words. */
@@ -84,14 +86,14 @@ function Question({ order }: { order: Order }) {
   };
   const nameless = source.value?.identity === "loopback";
   const long = isLong(reason.value, REASON_MAX) || (nameless && isLong(author.value, AUTHOR_MAX));
-  const ready = reason.value.trim() !== "" && !long && !busy.value && (objection.value === undefined || force.value);
+  const ready = (order.reasonless === true || reason.value.trim() !== "") && !long && !busy.value && (objection.value === undefined || force.value);
   const run = async (event: Event) => {
     event.preventDefault();
     if (!ready) return;
     [busy.value, failed.value] = [true, ""];
     try {
       const name = nameless ? author.value.trim() : (source.value?.identity ?? "");
-      if (nameless) localStorage.setItem("author", name);
+      if (nameless && order.reasonless !== true) localStorage.setItem("author", name);
       const text = await order.run({ reason: reason.value.trim(), author: name }, force.value);
       done.value = { time: new Date(), text };
       close();
@@ -113,8 +115,8 @@ function Question({ order }: { order: Order }) {
             )}
           </div>
         )}
-        <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />
-        {nameless && <Field label="Your name" hint="nothing else tells who you are at this address" most={AUTHOR_MAX} value={author} focus={false} />}
+        {order.reasonless !== true && <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />}
+        {nameless && order.reasonless !== true && <Field label="Your name" hint="nothing else tells who you are at this address" most={AUTHOR_MAX} value={author} focus={false} />}
         {failed.value !== "" && <p class="bad" role="alert"><bdi>{failed.value}</bdi></p>}
         <p class="buttons">
           <button type="submit" class="go" disabled={!ready}>{busy.value ? "Under way…" : order.button}</button>
