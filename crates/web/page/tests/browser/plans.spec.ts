@@ -205,7 +205,7 @@ test("who may only look sees plans and drains, and is told why he makes none", a
   await open(page, "#/plans");
   await expect(page.getByText("Making a plan needs the role operate")).toBeVisible();
   await expect(page.getByRole("region", { name: "Plans that were made" })).toContainText("engine dmodc");
-  await page.getByRole("link", { name: "engine dmodc" }).click();
+  await page.getByRole("link", { name: "engine dmodc" }).first().click();
   await expect(page.getByText("Applying a plan needs the role operate")).toBeVisible();
   await expect(page.getByRole("button", { name: "Apply…" })).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Give up…" })).toHaveCount(0);
