@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
@@ -60,16 +60,20 @@ const HEADERS: [(HeaderName, &str); 8] = [
         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     ),
 ];
-/// Bytes of the body of a refused request that are read before its answer.
-const REFUSED_BODY_MAX: usize = 64 << 10;
-/// Longest time for them.
-const REFUSED_BODY_TIME: Duration = Duration::from_secs(1);
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Serves the page, and the API of a router to it as gRPC-Web, or as plain gRPC.
-pub fn serve(api: Router, reach: Reach) -> Router {
+/// Content of a request that is taken though nobody looks at it, bytes.
+const UNREAD_MAX: usize = 64 << 10;
+/// Longest time for it.
+const UNREAD_TIME: Duration = Duration::from_secs(1);
+/// Where a browser sends the token of a one-time link.
+pub const LINK: &str = "/link";
+
+/// Serves the page, and the API of a router to it as gRPC-Web, or as plain gRPC. `entrance` answers at [`LINK`].
+pub fn serve(api: Router, entrance: Router, reach: Reach) -> Router {
     api.layer(GrpcWebLayer::new())
+        .merge(entrance)
         .layer(from_fn_with_state(reach, pass))
 }
 
@@ -77,17 +81,19 @@ pub fn serve(api: Router, reach: Reach) -> Router {
 async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Response {
     let mut answer = match judge(reach, &request) {
         Err((status, why)) => {
-            let_arrive(request.into_body()).await;
-            (status, format!("weftd: {why}\n")).into_response()
+            let answer = (status, format!("weftd: {why}\n"));
+            turn_away(request, answer.into_response()).await
         }
         Ok(()) => match *request.method() {
             Method::GET | Method::HEAD => file(&request),
-            Method::POST if is_call(request.headers()) => next.run(request).await,
+            Method::POST if is_call(request.headers()) || request.uri().path() == LINK => {
+                next.run(request).await
+            }
             Method::POST => {
-                let_arrive(request.into_body()).await;
                 let why =
                     "weftd: only calls of the API are taken here (application/grpc-web+proto)\n";
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into_response()
+                let answer = (StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+                turn_away(request, answer.into_response()).await
             }
             _ => {
                 let allowed = [(ALLOW, "GET, HEAD, POST")];
@@ -106,13 +112,14 @@ async fn pass(State(reach): State<Reach>, request: Request, next: Next) -> Respo
     answer
 }
 
-/// Reads a request that is refused to its end, within bounds.
+/// Answers a request whose content nobody looks at, after it has been read to its end, within bounds.
 ///
 /// HTTP/2 tells a client that is answered earlier to stop sending (`RST_STREAM` with `NO_ERROR`), and some, curl 7.88
 /// among them, report that as a lost connection instead of the answer.
-async fn let_arrive(body: Body) {
+pub async fn turn_away(request: Request, answer: Response) -> Response {
     // Whether all of it came, and in which state, does not matter.
-    let _ = timeout(REFUSED_BODY_TIME, to_bytes(body, REFUSED_BODY_MAX)).await;
+    let _ = timeout(UNREAD_TIME, to_bytes(request.into_body(), UNREAD_MAX)).await;
+    answer
 }
 
 fn file(request: &Request) -> Response {

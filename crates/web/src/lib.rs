@@ -21,5 +21,5 @@ mod missing;
 
 pub use board::{Board, Counted, Known, Shown, ToCount};
 pub use columns::{Change, Columns, Kind, Shares, marks, states};
-pub use door::{Reach, serve};
+pub use door::{LINK, Reach, serve, turn_away};
 pub use layout::{Layout, NO_PEER};

@@ -66,6 +66,7 @@ pub(crate) use slurm::{SlurmCommand, SlurmFormat, SlurmPlugin, SlurmTopologyArgs
 pub(crate) use support::Support;
 pub(crate) use top::{ScreenName, SortBy, Top};
 pub(crate) use vf::VfCommand;
+use web::WEB;
 pub(crate) use web::Web;
 use what_if::WHAT_IF;
 pub(crate) use what_if::{WhatIfArgs, WhatIfCommand};
@@ -228,7 +229,8 @@ pub(crate) enum Command {
     /// Tell what a change would do to the traffic that there is: links that fill, hosts that lose bandwidth. Nothing changes.
     #[command(subcommand, after_help = WHAT_IF)]
     WhatIf(WhatIfCommand),
-    /// Print the address of the page that shows the fabric in a browser.
+    /// Print the address of the page that shows the fabric in a browser, or a link that lets one in.
+    #[command(after_help = WEB)]
     Web(Web),
     /// Print events as they happen.
     Watch(Watch),

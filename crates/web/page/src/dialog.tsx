@@ -29,7 +29,7 @@ export interface Order {
   title: string;
   /** Of the button that does it. */
   button: string;
-  /** Whether it is done without a reason: no record of changes tells of it. */
+  /** Whether the daemon takes no reason for it. */
   plain?: boolean;
   /** What will happen. */
   says: ComponentChildren;

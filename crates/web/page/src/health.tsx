@@ -18,7 +18,7 @@ export function Mark({ color }: { color: HealthColor }) {
 export function Figures() {
   const page = health.value;
   if (page === undefined) {
-    return <p class="quiet">The page of what is wrong has not been made yet.</p>;
+    return <><h1>Nothing is known yet</h1><p class="quiet">The page of what is wrong has not been read.</p></>;
   }
   return (
     <>

@@ -5,13 +5,14 @@ import { addressOf, view } from "./address";
 import { Orders } from "./dialog";
 import { Focus } from "./focus";
 import { Lazy } from "./lazy";
+import { enter, LinkRefused } from "./link";
 import { Matrix } from "./matrix";
 import { Overview } from "./overview";
 import { PlanView } from "./plan";
 import { Plans } from "./plans";
 import { RouteView } from "./route";
 import { SearchBox } from "./search";
-import { events, follow, health, layout, lost, source, theme } from "./store";
+import { again, events, follow, health, layout, lost, source, theme } from "./store";
 import { AsOf, EventsView, Timeline } from "./timeline";
 import { Who } from "./who";
 import { clock } from "./words";
@@ -38,6 +39,7 @@ function App() {
         <Source />
         <Theme />
       </header>
+      <LinkRefused />
       <Lost />
       <AsOf />
       <Orders />
@@ -77,7 +79,8 @@ function Lost() {
   const now = lost.value;
   return (
     <div role="status">
-      {now !== undefined && (
+      {now?.nobody === true && <p class="lost"><b>This browser is not let in</b>: <bdi>{now.why}</bdi></p>}
+      {now !== undefined && !now.nobody && (
         <p class="lost"><b>weftd does not answer</b> since {clock(now.since)}: <bdi>{now.why}</bdi>. What is shown is from before; it is tried again and again.</p>
       )}
     </div>
@@ -97,5 +100,6 @@ function Theme() {
 const root = document.getElementById("page");
 if (root !== null) {
   render(<App />, root);
-  void follow();
+  void enter().then(follow);
+  addEventListener("hashchange", () => void enter().then((asked) => asked && again()));
 }

@@ -2,11 +2,13 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Operation, type OperationAsker, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
 import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
+import type { PortsSwitched, WayBack } from "../gen/weft/v1/route_back_pb";
 import { addressOf, go } from "./address";
 import { operationCalls, ORDER_PATIENCE, routeCalls } from "./api";
 import { propose } from "./dialog";
 import { Drains, stateText } from "./plans";
 import { usePolled } from "./poll";
+import { Back } from "./way_back";
 import { mayOrder, WhyNot } from "./who";
 import { clock, many } from "./words";
 
@@ -23,12 +25,12 @@ export function PlanView({ id }: { id: string }) {
       <p><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>All plans and drains</a></p>
       <h1><bdi>{one?.what || id}</bdi></h1>
       {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
-      {one !== undefined && <Known one={one} again={again} />}
+      {one !== undefined && <Known one={one} back={answer?.wayBack} again={again} />}
     </section>
   );
 }
 
-function Known({ one, again }: { one: Operation; again(): void }) {
+function Known({ one, back, again }: { one: Operation; back: WayBack | undefined; again(): void }) {
   const { plan, planId, state, kind } = one;
   const isPlan = kind === OperationKind.ROUTE_PLAN || kind === OperationKind.DRAIN || kind === OperationKind.UNDRAIN;
   return (
@@ -36,12 +38,15 @@ function Known({ one, again }: { one: Operation; again(): void }) {
       <State one={one} />
       {mayOrder() ? (
         <p class="buttons">
-          {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, again)}>Apply…</button>}
+          {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, back, again)}>Apply…</button>}
+          {state === OperationState.PLANNED && <button type="button" onClick={() => giveUp(one, "Give the plan up", again)}>Give up…</button>}
+          {state === OperationState.PLANNING && <button type="button" onClick={() => giveUp(one, "Stop computing", again)}>Stop…</button>}
           {state === OperationState.DONE && isPlan && planId !== undefined && <button type="button" onClick={() => rollBack(one, planId)}>Roll back…</button>}
         </p>
       ) : (
         isPlan && <WhyNot what="Applying a plan" />
       )}
+      {back !== undefined && <Back back={back} plan={plan} />}
       {plan !== undefined && <Does plan={plan} />}
       {kind !== OperationKind.ROUTE_PLAN && <Drains />}
     </>
@@ -72,15 +77,15 @@ function By({ asker }: { asker: OperationAsker | undefined }) {
   return <>{who !== "" && <> by <bdi>{who}</bdi></>}{asker?.reason ? <>: <bdi>{asker.reason}</bdi></> : ""}</>;
 }
 
-function apply(one: Operation, planId: bigint, plan: RoutePlan, again: () => void): void {
+function apply(one: Operation, planId: bigint, plan: RoutePlan, back: WayBack | undefined, again: () => void): void {
   propose({
     title: `Apply plan ${planId}: ${one.what}`,
     button: "Apply the plan",
-    says: <><p>A sweep writes it to the switches. It is refused if the fabric has changed since the plan was made, and it can be rolled back.</p><Moves plan={plan} /></>,
+    says: <><p>A sweep writes it to the switches. It is refused if the fabric has changed since the plan was made, and it can be rolled back.</p>{back !== undefined && back.portCount > 0 && <p class="bad">It also switches <b>{many(back.portCount, "port")}</b> off or on.</p>}<Moves plan={plan} /></>,
     run: async ({ reason, author }) => {
-      await routeCalls.applyRoutePlan({ planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
+      const { ports } = await routeCalls.applyRoutePlan({ planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
       again();
-      return `plan ${planId} is in force: a sweep writes it`;
+      return `plan ${planId} is in force: a sweep writes it${switched(ports)}`;
     },
   });
 }
@@ -93,7 +98,28 @@ function rollBack(one: Operation, planId: bigint): void {
     run: async ({ reason, author }) => {
       const undone = await routeCalls.rollBackRoutes({ expectedPlanId: planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
       go({ kind: "plan", id: undone.operationId });
-      return `${undone.undone} is rolled back: a sweep writes the routes of before`;
+      return `${undone.undone} is rolled back: a sweep writes the routes of before${switched(undone.ports)}`;
+    },
+  });
+}
+
+/** Ports that were switched with a plan, in words. */
+function switched(ports: PortsSwitched | undefined): string {
+  if (ports === undefined) return "";
+  const failed = ports.failed.map(({ port, why }) => `; ${port?.nodeName} port ${port?.port?.port} was not: ${why}`);
+  return `; ${many(ports.count, "port was", "ports were")} switched${failed.join("")}`;
+}
+
+function giveUp(one: Operation, button: string, again: () => void): void {
+  propose({
+    title: `Give up ${one.what}`,
+    button,
+    says: <p>Nothing has been changed by it, and nothing will be. A plan that is given up cannot be applied any more; another one can be made.</p>,
+    plain: true,
+    run: async () => {
+      await operationCalls.cancelOperation({ id: one.id }, { timeoutMs: ORDER_PATIENCE });
+      again();
+      return `${one.what} is given up: nothing was changed`;
     },
   });
 }

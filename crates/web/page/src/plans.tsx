@@ -1,21 +1,24 @@
 // Plans of other routes: how one is made, those that there are, and what is drained.
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
+import { type Finding, Severity } from "../gen/weft/v1/config_pb";
 import { OperationKind, OperationState, type Operation } from "../gen/weft/v1/operation_pb";
 import type { Drain, DrainTarget, PlanRoutesRequest } from "../gen/weft/v1/route_pb";
-import { addressOf, go } from "./address";
+import { addressAt, addressOf, go, moment } from "./address";
 import { operationCalls, routeCalls, whyOf } from "./api";
 import { type Layout, NO_PEER } from "./fabric";
 import { usePolled } from "./poll";
 import { Picker } from "./search";
 import { layout, source } from "./store";
-import { mayOrder, WhyNot } from "./who";
+import { mayAdminister, mayOrder, WhyNot } from "./who";
 import { clock, many } from "./words";
 
 /** Time for a plan to be made, milliseconds: routes of the largest fabrics take a while. */
 const PLAN_PATIENCE = 300_000;
 /** Time from one question to the next, milliseconds. */
 const PACE = 1_000;
+/** The longest configuration that the daemon takes, bytes. */
+const CONFIG_MAX = 16 * 2 ** 20;
 
 type Change = Exclude<PlanRoutesRequest["change"], { case: undefined }>;
 type Target = DrainTarget["target"];
@@ -36,11 +39,14 @@ function targetOf(guid: bigint, port: number): { target: Target } {
   return { target: port === 0 ? { case: "switchGuid", value: guid } : { case: "link", value: { $typeName: "weft.v1.PortId", nodeGuid: guid, port } } };
 }
 
-/** Has the daemon make a plan, and leads to it. */
-async function make(change: Change): Promise<void> {
+/** Has the daemon make a plan, and leads to it; what is wrong with a configuration, where there is none. */
+async function make(change: Change): Promise<Finding[]> {
   const label = { author: source.value?.identity ?? "" };
   const made = await routeCalls.planRoutes({ change, label }, { timeoutMs: PLAN_PATIENCE });
-  go({ kind: "plan", id: made.operationId });
+  if (made.planId === undefined) return made.findings;
+  // A plan is always of now.
+  location.hash = addressAt({ kind: "plan", id: made.operationId }, undefined);
+  return [];
 }
 
 /** Plans as a whole; with a part of the fabric that is to be drained. */
@@ -59,12 +65,13 @@ export function Plans({ guid, port }: { guid: bigint; port: number }) {
 function Make({ guid, port }: { guid: bigint; port: number }) {
   const engine = useSignal("");
   const [busy, failed] = [useSignal(""), useSignal("")];
+  const findings = useSignal<Finding[]>([]);
   const nodes = layout.value;
   const engines = source.value?.engines ?? [];
   const start = async (what: string, change: Change) => {
-    [busy.value, failed.value] = [what, ""];
+    [busy.value, failed.value, findings.value] = [what, "", []];
     try {
-      await make(change);
+      findings.value = await make(change);
     } catch (error) {
       failed.value = whyOf(error);
     }
@@ -85,6 +92,7 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
         <div class="end">
           <h2>Another engine</h2>
           <p class="quiet">Computes all routes in another way.</p>
+          {!mayAdminister() ? <WhyNot what="Another engine" role="administer" /> : <>
           <label class="field">
             Engine
             <select value={engine.value} onChange={(event) => (engine.value = event.currentTarget.value)}>
@@ -93,11 +101,94 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
             </select>
           </label>
           <button type="button" class="more" disabled={engine.value === "" || busy.value !== ""} onClick={() => void start(`engine ${engine.value}`, { case: "engine", value: engine.value })}>Make the plan of this engine</button>
+          </>}
         </div>
+        <Back busy={busy.value !== ""} start={start} />
+        <Configuration busy={busy.value !== ""} start={start} />
       </div>
       <div role="status">{busy.value !== "" && <p>Routes are computed for <bdi>{busy.value}</bdi>…</p>}</div>
       {failed.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{failed.value}</bdi></p>}
+      {findings.value.length > 0 && <Wrong findings={findings.value} />}
     </>
+  );
+}
+
+interface Start {
+  busy: boolean;
+  start(what: string, change: Change): Promise<void>;
+}
+
+/** Back to what was decided at a moment: the one that is looked at, or another. */
+function Back({ busy, start }: Start) {
+  const looked = moment.value;
+  const typed = useSignal<string | undefined>(undefined);
+  const text = typed.value ?? (looked === undefined ? "" : localText(looked));
+  const time = looked !== undefined && typed.value === undefined ? looked : new Date(text);
+  const known = !Number.isNaN(time.getTime());
+  const wrong = known && time.getTime() > Date.now() ? "This moment has not come yet." : "";
+  return (
+    <div class="end">
+      <h2>Back to a moment</h2>
+      <p class="quiet">Engine and settings of routes, drains, and ports that were switched off by order, as they were then.</p>
+      <label class="field">
+        Date and time <span class="quiet">{zone(known ? time : new Date())}</span>
+        <input type="datetime-local" step="1" value={text} onInput={(event) => (typed.value = event.currentTarget.value)} />
+      </label>
+      {wrong !== "" && <p class="bad">{wrong}</p>}
+      <button type="button" class="more" disabled={!known || wrong !== "" || busy} onClick={() => void start(`the way back to ${clock(time)}`, { case: "asOf", value: { $typeName: "weft.v1.Moment", moment: { case: "time", value: timestampFromDate(time) } } })}>Make the plan back to this moment</button>
+    </div>
+  );
+}
+
+/** A time as the field for one has it, in the zone of the browser. */
+function localText(time: Date): string {
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+/** The zone of the browser, in which the field for a time is. */
+function zone(time: Date): string {
+  return new Intl.DateTimeFormat("en-GB", { timeZoneName: "long" }).formatToParts(time).find((part) => part.type === "timeZoneName")?.value ?? "";
+}
+
+/** The settings of routes of another opafm.xml. */
+function Configuration({ busy, start }: Start) {
+  const file = useSignal<File | undefined>(undefined);
+  const chosen = file.value;
+  const wrong = chosen !== undefined && chosen.size > CONFIG_MAX ? `It is larger than ${CONFIG_MAX / 2 ** 20} MiB.` : "";
+  const plan = async (chosen: File) => {
+    const text = await chosen.text();
+    await start(`the configuration ${chosen.name}`, { case: "config", value: text });
+  };
+  return (
+    <div class="end">
+      <h2>Another configuration</h2>
+      <p class="quiet">The settings of routes in an opafm.xml from this machine. The manager’s own file stays as it is.</p>
+      {!mayAdminister() ? <WhyNot what="A plan of another configuration" role="administer" /> : <>
+        <label class="field">
+          File
+          <input type="file" accept=".xml,text/xml" onChange={(event) => (file.value = event.currentTarget.files?.[0])} />
+        </label>
+        {wrong !== "" && <p class="bad">{wrong}</p>}
+        <button type="button" class="more" disabled={chosen === undefined || wrong !== "" || busy} onClick={() => chosen !== undefined && void plan(chosen)}>Make the plan of this configuration</button>
+      </>}
+    </div>
+  );
+}
+
+/** What is wrong with a configuration. */
+function Wrong({ findings }: { findings: Finding[] }) {
+  return (
+    <div role="alert">
+      <p class="bad">No plan was made: the configuration cannot be used.</p>
+      <ul class="plain">
+        {findings.map((one, key) => (
+          <li key={key} class={one.severity === Severity.ERROR ? "bad" : "quiet"}>
+            line {one.line}, <bdi>{one.path}</bdi>: <bdi>{one.message}</bdi>{one.allowed !== "" && <>; allowed: <bdi>{one.allowed}</bdi></>}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -44,8 +44,8 @@ export const source = signal<GetPageResponse | undefined>(undefined);
 export const events = signal<Told[]>([]);
 /** Whether events are missing from the list. */
 export const gap = signal(false);
-/** Since when no daemon answers, and why; none while one does. */
-export const lost = signal<{ since: Date; why: string } | undefined>(undefined);
+/** Since when no daemon answers, why, and whether that is because nothing tells who asks; none while one does. */
+export const lost = signal<{ since: Date; why: string; nobody: boolean } | undefined>(undefined);
 /** Load of each link end in the last readings of the counters: number of the reading, and its column. */
 export const readings = computed(() => (past.value === undefined ? read.value : []));
 const read = signal<{ time: number; load: Uint8Array }[]>([]);
@@ -122,11 +122,17 @@ export async function follow(): Promise<void> {
       pace = PACE;
       lost.value = undefined;
     } catch (error) {
-      lost.value = { since: lost.value?.since ?? new Date(), why: whyOf(error) };
+      const nobody = ConnectError.from(error).code === Code.Unauthenticated;
+      lost.value = { since: lost.value?.since ?? new Date(), why: whyOf(error), nobody };
       pace = Math.min(pace * 1.5, PACE_LOST);
     }
     await new Promise((done) => setTimeout(done, pace));
   }
+}
+
+/** Reads anew who looks at the page. */
+export function again(): void {
+  web.getPage({}, { timeoutMs: PATIENCE }).then((page) => (source.value = page), () => undefined);
 }
 
 /** Ends when somebody looks at the page. */

@@ -103,6 +103,7 @@ export function AsOf() {
           {lacking.value !== "" ? <span><b>Nothing of {clock(asked)} can be shown</b>: <bdi>{lacking.value}</bdi>. What is shown is of now. </span>
             : now === undefined ? <span>The fabric of {clock(asked)} is read… </span>
             : <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>}
+          {lacking.value === "" && view.value.kind !== "plans" && <><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>Plan the way back to it</a> </>}
           <button type="button" onClick={() => goTo(undefined)}>Back to now</button>
         </p>
       )}

@@ -9,6 +9,11 @@ export function mayOrder(): boolean {
   return source.value?.role === "operate" || source.value?.role === "administer";
 }
 
+/** Whether settings of routes as a whole may be changed. */
+export function mayAdminister(): boolean {
+  return source.value?.role === "administer";
+}
+
 /** Who looks, and what he may do. */
 export function Who() {
   const known = source.value;
@@ -17,13 +22,13 @@ export function Who() {
 }
 
 /** Why there are no buttons for something. */
-export function WhyNot({ what }: { what: string }) {
+export function WhyNot({ what, role = "operate" }: { what: string; role?: string }) {
   const known = source.value;
   if (known === undefined) return null;
   return (
     <p class="quiet">
-      {what} needs the role <b>operate</b>. You are <bdi>{known.identity || "not known"}</bdi>, with the role {known.role || "none"}.
-      {known.identity === "loopback" && " At a loopback address nothing tells who you are: use a certificate, or the command line at the daemon's socket."}
+      {what} needs the role <b>{role}</b>. You are <bdi>{known.identity || "not known"}</bdi>, with the role {known.role || "none"}.
+      {known.identity === "loopback" && " At a loopback address nothing tells who you are: use a certificate, a link that weft web --link prints, or the command line at the daemon's socket."}
       {" "}Who administers this daemon gives roles in its file of access.
     </p>
   );

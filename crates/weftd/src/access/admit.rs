@@ -99,7 +99,10 @@ fn denied(
     let next = match caller {
         Caller::Loopback(_) => {
             "at a loopback address nothing tells who calls: use the Unix socket \
-             (weft --address unix:/run/weft/api.sock) or a certificate"
+             (weft --address unix:/run/weft/api.sock), a certificate, or a link for the page (weft web --link)"
+        }
+        Caller::Guest(_) => {
+            "a link for the page gives the role that it was asked for (weft web --link --role ROLE)"
         }
         _ => "ask whoever administers this daemon",
     };

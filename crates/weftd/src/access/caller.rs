@@ -1,13 +1,13 @@
 //! Who calls, as the connection proves it: nothing here is what a client says of itself.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::Extensions;
 use tonic::Request;
 
-use super::accounts;
+use super::{Role, accounts};
 
 /// A connection by its number, which no other one of this run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -36,6 +36,21 @@ pub(crate) enum Caller {
     Loopback(SocketAddr),
     /// The holder of a certificate that an authority of `--tls-client-ca` has signed.
     Holder(Holder),
+    /// A browser that a one-time link let in.
+    Guest(Guest),
+    /// Somebody without a certificate where one is asked for.
+    Stranger(SocketAddr),
+}
+
+/// A browser that a one-time link let in, with the identity of who asked for the link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Guest {
+    /// Where the browser is.
+    pub(crate) address: IpAddr,
+    /// Who asked for the link.
+    pub(crate) who: Arc<Caller>,
+    /// The highest role that the link gives, whatever he has.
+    pub(crate) at_most: Role,
 }
 
 /// A user of this host.
@@ -76,6 +91,27 @@ impl Caller {
                 Some(name) => name.clone(),
                 None => "certificate without a name".to_owned(),
             },
+            Self::Guest(guest) => guest.who.identity(),
+            Self::Stranger(_) => "stranger".to_owned(),
+        }
+    }
+
+    /// Whether he is somebody in particular.
+    pub(crate) fn is_known(&self) -> bool {
+        match self {
+            Self::User(_) | Self::Holder(_) => true,
+            Self::Loopback(_) | Self::Stranger(_) => false,
+            Self::Guest(guest) => guest.who.is_known(),
+        }
+    }
+
+    /// His address; none of a user at a Unix socket.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::User(_) => None,
+            Self::Loopback(address) | Self::Stranger(address) => Some(address.ip()),
+            Self::Holder(holder) => Some(holder.address.ip()),
+            Self::Guest(guest) => Some(guest.address),
         }
     }
 
@@ -86,8 +122,9 @@ impl Caller {
                 name: Some(name), ..
             }) => name.clone(),
             Self::User(user) => format!("uid {}", user.uid),
-            Self::Loopback(address) => address.ip().to_string(),
+            Self::Loopback(address) | Self::Stranger(address) => address.ip().to_string(),
             Self::Holder(holder) => holder.address.ip().to_string(),
+            Self::Guest(guest) => guest.address.to_string(),
         }
     }
 }

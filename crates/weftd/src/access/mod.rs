@@ -29,7 +29,9 @@ use tracing::{error, info, warn};
 use crate::error::DaemonError;
 pub(crate) use admit::{admit, not_too_often, require};
 pub(crate) use args::AccessArgs;
-pub(crate) use caller::{Caller, Client, ConnectionId, Holder, User, caller_of, connection_of};
+pub(crate) use caller::{
+    Caller, Client, ConnectionId, Guest, Holder, User, caller_of, connection_of,
+};
 use rate::Rates;
 use rules::Rules;
 use two_persons::Makers;
@@ -116,6 +118,11 @@ impl Access {
     /// The role of a caller; none where he may not even read.
     pub(crate) fn role_of(&self, caller: &Caller) -> Option<Role> {
         self.rules().role_of(caller)
+    }
+
+    /// What everybody at a loopback address may.
+    pub(crate) fn loopback(&self) -> Option<Role> {
+        self.rules().loopback()
     }
 
     /// Where the rules are, in words.

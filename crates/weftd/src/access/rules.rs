@@ -167,6 +167,12 @@ impl Rules {
     pub(super) fn role_of(&self, caller: &Caller) -> Option<Role> {
         match caller {
             Caller::Loopback(_) => self.loopback,
+            Caller::Stranger(_) => None,
+            // The role of who asked for the link, as it is now.
+            Caller::Guest(guest) => {
+                let role = self.role_of(&guest.who);
+                role.map(|role| role.min(guest.at_most))
+            }
             Caller::User(user) => self.of_user(user).max(self.users),
             Caller::Holder(holder) => {
                 let named = self.names.iter();

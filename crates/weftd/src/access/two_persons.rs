@@ -87,7 +87,7 @@ impl Makers {
 /// The identity of a caller who is somebody in particular.
 fn person(caller: Option<&Caller>) -> Option<String> {
     caller
-        .filter(|caller| !matches!(caller, Caller::Loopback(_)))
+        .filter(|caller| caller.is_known())
         .map(Caller::identity)
 }
 

@@ -21,6 +21,7 @@ use tracing::{info, warn};
 use super::limits::{CONNECTIONS_MAX, Limits};
 use crate::access::{Caller, Client, ConnectionId, User};
 use crate::listen::Listener;
+use crate::page::Links;
 use crate::tls::Tls;
 
 /// Connections of one user of this host, or of one holder of a certificate: others find a place too.
@@ -37,11 +38,13 @@ pub(super) fn incoming(
     listeners: Vec<Listener>,
     tls: Option<Tls>,
     limits: Limits,
+    links: Option<Links>,
 ) -> ReceiverStream<io::Result<Connection>> {
     let (ready, connections) = mpsc::channel(1);
     let door = Door {
         tls,
         limits,
+        links,
         callers: Callers::default(),
         refusals: Refusals::default(),
         ready,
@@ -57,6 +60,8 @@ pub(super) fn incoming(
 struct Door {
     tls: Option<Tls>,
     limits: Limits,
+    /// Links of the page: while one or its session is open, a browser without a certificate is let in to show that.
+    links: Option<Links>,
     callers: Callers,
     refusals: Refusals,
     ready: mpsc::Sender<io::Result<Connection>>,
@@ -156,9 +161,17 @@ impl Door {
         let Some(tls) = &self.tls else {
             return Ok((Box::new(stream), Caller::Loopback(address)));
         };
-        let shaken = tls.accept(stream, address).await;
+        let strangers = self
+            .links
+            .as_ref()
+            .is_some_and(|links| links.are_open(Instant::now()));
+        let shaken = tls.accept(stream, address, strangers).await;
         let (stream, holder) = shaken.map_err(|error| (address.ip().to_string(), error))?;
-        let caller = holder.map_or(Caller::Loopback(address), Caller::Holder);
+        let caller = match holder {
+            Some(holder) => Caller::Holder(holder),
+            None if tls.asks_for_certificates() => Caller::Stranger(address),
+            None => Caller::Loopback(address),
+        };
         Ok((Box::new(stream), caller))
     }
 }
@@ -330,7 +343,12 @@ mod tests {
     async fn one_connection_too_many_is_closed_and_a_place_is_free_again() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut incoming = Box::pin(incoming(vec![Listener::Tcp(listener)], None, Limits::USUAL));
+        let mut incoming = Box::pin(incoming(
+            vec![Listener::Tcp(listener)],
+            None,
+            Limits::USUAL,
+            None,
+        ));
         let mut clients = Vec::new();
         let mut places = Vec::new();
         for _ in 0..CONNECTIONS_MAX {

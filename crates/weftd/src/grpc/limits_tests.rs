@@ -61,7 +61,12 @@ async fn serve(limits: Limits) -> (SocketAddr, Stuck) {
     let router = limits
         .server()
         .add_service(HealthServer::new(stuck.clone()));
-    tokio::spawn(router.serve_with_incoming(incoming(vec![Listener::Tcp(listener)], None, limits)));
+    tokio::spawn(router.serve_with_incoming(incoming(
+        vec![Listener::Tcp(listener)],
+        None,
+        limits,
+        None,
+    )));
     (address, stuck)
 }
 

@@ -104,7 +104,7 @@ use crate::heartbeat::Hearts;
 use crate::history::History;
 use crate::listen::Listener;
 use crate::otlp::{RequestSpans, Tracer};
-use crate::page::Page;
+use crate::page::{Entrance, Page, recognise};
 use crate::peer::Peering;
 use crate::port_counters::PortCounters;
 use crate::port_metrics::PortMetrics;
@@ -228,6 +228,8 @@ pub(crate) async fn serve(
     let (reporter, health_server) = tonic_health::server::health_reporter();
     health::begin(&reporter, &hearts).await;
     let (hub, stopping) = (services.hub.clone(), services.stopping.clone());
+    let links = services.page.links.clone();
+    let (access, audit) = (services.access.clone(), services.audit.clone());
     let api = router(services, health_server)?;
     let serving_page = async {
         let Some(listener) = page else {
@@ -237,17 +239,23 @@ pub(crate) async fn serve(
             Some(_) => Reach::Encrypted,
             None => Reach::Loopback,
         };
-        let incoming = accept::incoming(vec![Listener::Tcp(listener)], tls.clone(), Limits::USUAL);
+        let address = listener.local_addr();
+        let address = address.map_err(|error| DaemonError::part("page", error.to_string()))?;
+        let entrance = Entrance::new(links.clone(), access, audit, address.port());
+        let listeners = vec![Listener::Tcp(listener)];
+        let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL, Some(links));
         // Without TLS browsers speak HTTP/1.1 alone.
         let mut server = Limits::USUAL.server().accept_http1(true);
-        let routes = Routes::from(weft_web::serve(api.clone(), reach));
+        let recognising = from_fn_with_state(entrance.clone(), recognise);
+        let api = api.clone().layer(recognising);
+        let routes = Routes::from(weft_web::serve(api, entrance.router(), reach));
         server
             .add_routes(routes)
             .serve_with_incoming_shutdown(incoming, stopping.clone().wait())
             .await
             .map_err(|error| DaemonError::part("page", error.to_string()))
     };
-    let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL);
+    let incoming = accept::incoming(listeners, tls.clone(), Limits::USUAL, None);
     let mut server = Limits::USUAL.server();
     let serving = async {
         server

@@ -51,9 +51,14 @@ impl OperationService for Services {
         &self,
         request: Request<v1::GetOperationRequest>,
     ) -> Result<Response<v1::GetOperationResponse>, Status> {
-        let found = self.control.operations().get(&request.into_inner().id);
-        let operation = Some(found.map_err(|error| operation_refused(&error))?);
-        Ok(Response::new(v1::GetOperationResponse { operation }))
+        let id = request.into_inner().id;
+        let operations = self.control.operations();
+        let operation = operations.get(&id);
+        let operation = operation.map_err(|error| operation_refused(&error))?;
+        Ok(Response::new(v1::GetOperationResponse {
+            operation: Some(operation),
+            way_back: operations.way_back(&id),
+        }))
     }
 
     async fn wait_operation(

@@ -40,6 +40,10 @@ impl Services {
         let planned = planned.map_err(|refusal| status(&refusal))?;
         let way_back = moment.zip(planned.back);
         let way_back = way_back.map(|(moment, back)| self.way_back_message(moment, &back));
+        if let Some(way_back) = &way_back {
+            let operations = self.control.operations();
+            operations.leads_back(&planned.operation, way_back.clone());
+        }
         let (plan_id, plan) = planned.plan.unzip();
         Ok(v1::PlanRoutesResponse {
             plan_id,

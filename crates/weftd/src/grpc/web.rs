@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 use weft_api::time::timestamp;
 use weft_api::v1;
@@ -10,10 +11,12 @@ use weft_api::v1::web_service_server::WebService;
 use weft_routing::EngineKind;
 use weft_web::{Board, Change, Kind, Known, Layout};
 
+use super::refusal::wrong_field;
 use super::watch::{place_of, token};
 use super::{Services, stopping};
-use crate::access::{Caller, Role, caller_of};
+use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
+use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, needs_none, role_named};
 
 #[tonic::async_trait]
 impl WebService for Services {
@@ -75,6 +78,46 @@ impl WebService for Services {
         }))
     }
 
+    async fn create_link(
+        &self,
+        request: Request<v1::CreateLinkRequest>,
+    ) -> Result<Response<v1::CreateLinkResponse>, Status> {
+        let name = &request.get_ref().role;
+        let role = role_named(name)
+            .ok_or_else(|| wrong_field("role", "expected view, operate or administer"))?;
+        let what = format!("a link with the role {}", role.name());
+        require(&self.access, request.extensions(), &what, role)?;
+        let caller = caller_of(request.extensions());
+        let caller = caller.ok_or_else(|| Status::unauthenticated("nothing tells who calls"))?;
+        let made = self.link(caller, role)?;
+        let ends = std::time::SystemTime::now() + LINK_LIFE;
+        Ok(Response::new(v1::CreateLinkResponse {
+            url: made,
+            role: role.name().to_owned(),
+            expire_time: Some(ends.into()),
+            session: Some(weft_api::time::span(SESSION_LIFE)),
+        }))
+    }
+
+    async fn end_sessions(
+        &self,
+        request: Request<v1::EndSessionsRequest>,
+    ) -> Result<Response<v1::EndSessionsResponse>, Status> {
+        let caller = match request.get_ref().everybody {
+            true => {
+                let what = "ending everybody's sessions";
+                require(&self.access, request.extensions(), what, Role::Administer)?;
+                None
+            }
+            false => caller_of(request.extensions()),
+        };
+        let (links, sessions) = self.page.links.end(caller, Instant::now());
+        Ok(Response::new(v1::EndSessionsResponse {
+            links: links as u32,
+            sessions: sessions as u32,
+        }))
+    }
+
     async fn get_past(
         &self,
         request: Request<v1::GetPastRequest>,
@@ -85,6 +128,30 @@ impl WebService for Services {
 }
 
 impl Services {
+    /// Makes a link of a caller; its address.
+    fn link(&self, caller: &Caller, role: Role) -> Result<String, Status> {
+        if self.page.url.is_empty() {
+            return Err(Status::failed_precondition(
+                "this daemon serves no page: start weftd with --web 127.0.0.1:9317",
+            ));
+        }
+        if matches!(caller, Caller::Guest(_)) {
+            return Err(Status::permission_denied(
+                "a browser that a link let in makes no others: who asked for that link can",
+            ));
+        }
+        let loopback = self.access.loopback();
+        if let Some(has) = loopback.filter(|has| !self.page.encrypted && *has >= role) {
+            return Err(Status::failed_precondition(needs_none(has.name())));
+        }
+        let token = self.page.links.make(caller, role, Instant::now());
+        let token = token.map_err(|error| match error {
+            LinkError::TooMany { .. } => Status::resource_exhausted(error.to_string()),
+            error => Status::unavailable(error.to_string()),
+        })?;
+        Ok(format!("{}#link={token}", self.page.url))
+    }
+
     /// The board as of now. Of several readers one has it made, and the others wait for that; nobody waits for loads.
     async fn board(&self) -> Result<OwnedMutexGuard<Board>, Status> {
         let mut board = Arc::clone(&self.page.board).lock_owned().await;

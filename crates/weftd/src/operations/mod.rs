@@ -136,6 +136,19 @@ impl Operations {
         )
     }
 
+    /// Keeps what a way back to a moment changes besides routes, for who looks at it before it is applied.
+    pub(crate) fn leads_back(&self, id: &str, way_back: v1::WayBack) {
+        if let Some(record) = self.records().find_mut(|one| one.is(id)) {
+            record.way_back = Some(way_back);
+        }
+    }
+
+    /// What one changes besides routes.
+    pub(crate) fn way_back(&self, id: &str) -> Option<v1::WayBack> {
+        let records = self.records();
+        records.find(|one| one.is(id))?.way_back.clone()
+    }
+
     /// It has failed, unless it has ended before.
     pub(crate) fn failed(&self, id: &str, why: &str) {
         self.change(

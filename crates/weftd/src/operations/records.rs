@@ -20,6 +20,8 @@ pub(super) struct Record {
     /// Counts up from 1.
     number: u64,
     pub(super) operation: v1::Operation,
+    /// What a way back to a moment changes besides routes.
+    pub(super) way_back: Option<v1::WayBack>,
     cancelled: watch::Sender<bool>,
 }
 
@@ -97,6 +99,7 @@ impl Records {
         self.kept.push_back(Record {
             number: self.last,
             operation,
+            way_back: None,
             cancelled,
         });
         hears

@@ -3,8 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `args` | the options |
+//! | `links` | one-time links, and the sessions that begin with them |
+//! | `entrance` | where browsers show the token of a link, and who one with a cookie is |
 
 mod args;
+mod entrance;
+mod links;
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +17,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use weft_web::Board;
 
+use crate::this_host;
 pub(crate) use args::PageArgs;
+pub(crate) use entrance::{Entrance, needs_none, recognise, role_named};
+pub(crate) use links::{LINK_LIFE, LinkError, Links, SESSION_LIFE};
 
 /// What the services hold of the page.
 #[derive(Debug, Clone)]
@@ -22,6 +29,10 @@ pub(crate) struct Page {
     pub(crate) url: Arc<str>,
     /// Layout and columns, computed once for all readers.
     pub(crate) board: Arc<Mutex<Board>>,
+    /// Links and sessions of browsers.
+    pub(crate) links: Links,
+    /// Whether it is encrypted.
+    pub(crate) encrypted: bool,
 }
 
 impl Page {
@@ -30,12 +41,19 @@ impl Page {
         Self {
             url: url.unwrap_or_default().into(),
             board: Arc::default(),
+            links: Links::default(),
+            encrypted: tls,
         }
     }
 }
 
-/// Address of the page for people.
+/// Address of the page for people: with the name of this host where the page is at all of its addresses.
 pub(crate) fn url(listener: &TcpListener, tls: bool) -> io::Result<String> {
     let scheme = if tls { "https" } else { "http" };
-    Ok(format!("{scheme}://{}/", listener.local_addr()?))
+    let address = listener.local_addr()?;
+    let name = address.ip().is_unspecified().then(this_host::name);
+    Ok(match name.flatten() {
+        Some(name) => format!("{scheme}://{name}:{}/", address.port()),
+        None => format!("{scheme}://{address}/"),
+    })
 }

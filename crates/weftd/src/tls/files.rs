@@ -33,8 +33,9 @@ pub(super) struct Files {
 /// What has been read.
 #[derive(Debug, Clone)]
 pub(super) struct Loaded {
-    /// For clients of the API, and for readers of the metrics.
+    /// For clients of the API, for those who may come without a certificate too, and for readers of the metrics.
     pub(super) of_clients: Arc<ServerConfig>,
+    pub(super) of_strangers: Arc<ServerConfig>,
     pub(super) of_readers: Arc<ServerConfig>,
     /// The end of the API's certificate and of the authority's first one to end, seconds since 1970.
     pub(super) certificate_ends: Option<u64>,
@@ -61,6 +62,11 @@ impl Files {
             .map(PathBuf::as_path)
     }
 
+    /// Whether clients are asked for certificates.
+    pub(super) fn asks_for_certificates(&self) -> bool {
+        self.client_ca.is_some()
+    }
+
     /// Reads them.
     pub(super) fn load(&self) -> Result<Loaded, DaemonError> {
         let authorities = match &self.client_ca {
@@ -84,31 +90,40 @@ impl Files {
         let (chain, key) = usable().map_err(refused)?;
         let certificate_ends = chain.first().and_then(names::end);
         let authority_ends = authorities.iter().filter_map(names::end).min();
-        let builder = ServerConfig::builder();
-        let builder = match &self.client_ca {
-            None => builder.with_no_client_auth(),
-            Some(file) => builder.with_client_cert_verifier(self.verifier(file, authorities)?),
+        let of_clients = |strangers: bool| {
+            let builder = ServerConfig::builder();
+            let builder = match &self.client_ca {
+                None => builder.with_no_client_auth(),
+                Some(file) => {
+                    let verifier = self.verifier(file, authorities.clone(), strangers)?;
+                    builder.with_client_cert_verifier(verifier)
+                }
+            };
+            let config = builder.with_single_cert(chain.clone(), key.clone_key());
+            let mut config = config.map_err(|error| refused(error.to_string()))?;
+            config.alpn_protocols.push(OF_CLIENTS.to_vec());
+            Ok::<_, DaemonError>(Arc::new(config))
         };
-        let of_clients = builder.with_single_cert(chain.clone(), key.clone_key());
-        let mut of_clients = of_clients.map_err(|error| refused(error.to_string()))?;
-        of_clients.alpn_protocols.push(OF_CLIENTS.to_vec());
+        let (of_strangers, of_clients) = (of_clients(true)?, of_clients(false)?);
         let of_readers = ServerConfig::builder().with_no_client_auth();
         let of_readers = of_readers.with_single_cert(chain, key);
         let mut of_readers = of_readers.map_err(|error| refused(error.to_string()))?;
         of_readers.alpn_protocols.push(OF_READERS.to_vec());
         Ok(Loaded {
-            of_clients: Arc::new(of_clients),
+            of_clients,
+            of_strangers,
             of_readers: Arc::new(of_readers),
             certificate_ends,
             authority_ends,
         })
     }
 
-    /// Checks certificates of clients.
+    /// Checks certificates of clients; with `strangers`, none is needed.
     fn verifier(
         &self,
         file: &Path,
         authorities: Vec<CertificateDer<'static>>,
+        strangers: bool,
     ) -> Result<Arc<dyn ClientCertVerifier>, DaemonError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(authorities);
@@ -119,6 +134,9 @@ impl Files {
         let mut builder = WebPkiClientVerifier::builder(Arc::new(roots)).with_crls(lists);
         if !self.crls.is_empty() {
             builder = builder.enforce_revocation_expiration();
+        }
+        if strangers {
+            builder = builder.allow_unauthenticated();
         }
         builder.build().map_err(|error| {
             let lists = if self.crls.is_empty() { "" } else { " and --tls-crl" };

@@ -61,13 +61,17 @@ impl Tls {
         Ok(Some(Self(Arc::new(Inner { files, loaded }))))
     }
 
-    /// Shakes hands with a client. Without a certificate he is somebody at a loopback address.
+    /// Shakes hands with a client. Where certificates are asked for, one without is let in only if `strangers` are.
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,
         address: SocketAddr,
+        strangers: bool,
     ) -> io::Result<(TlsStream<TcpStream>, Option<Holder>)> {
-        let config = Arc::clone(&self.loaded().of_clients);
+        let config = match strangers {
+            true => Arc::clone(&self.loaded().of_strangers),
+            false => Arc::clone(&self.loaded().of_clients),
+        };
         let stream = TlsAcceptor::from(config).accept(stream).await?;
         let (_, session) = stream.get_ref();
         let shown = session.peer_certificates().and_then(<[_]>::first);
@@ -76,6 +80,11 @@ impl Tls {
             names: names::of_holder(shown),
         });
         Ok((stream, holder))
+    }
+
+    /// Whether clients are asked for certificates.
+    pub(crate) fn asks_for_certificates(&self) -> bool {
+        self.0.files.asks_for_certificates()
     }
 
     /// Shakes hands with a reader of the metrics, who needs no certificate.

@@ -38,6 +38,7 @@ mod operations;
 mod otlp;
 mod outputs;
 mod page;
+mod page_links;
 mod pager;
 mod pair;
 mod pair_settings;

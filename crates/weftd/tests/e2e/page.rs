@@ -14,23 +14,23 @@ use crate::process::{output, program};
 use crate::tls::closed_args;
 
 /// A daemon with a page, and curl.
-struct Site {
-    daemon: Daemon,
+pub(crate) struct Site {
+    pub(crate) daemon: Daemon,
     curl: PathBuf,
-    url: String,
+    pub(crate) url: String,
 }
 
 /// What curl got.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// In lower case.
-    head: String,
-    body: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Site {
     /// None where there is no curl.
-    fn up(more: &[&str]) -> Option<Self> {
+    pub(crate) fn up(more: &[&str]) -> Option<Self> {
         let curl = weft_peers::program("curl")?;
         let start = Start::new("one-switch:3");
         let daemon = start.args(&["--web", "127.0.0.1:0"]).args(more).up();
@@ -43,7 +43,7 @@ impl Site {
         Some(Self { daemon, curl, url })
     }
 
-    fn get(&self, path: &str, args: &[&str]) -> Answer {
+    pub(crate) fn get(&self, path: &str, args: &[&str]) -> Answer {
         let url = format!("{}{path}", self.url);
         let mut command = program(&self.curl);
         command.args(["--silent", "--include", "--max-time", "30"]);
@@ -59,7 +59,7 @@ impl Site {
     }
 
     /// Calls a method with an empty request as a browser does.
-    fn call(&self, method: &str, args: &[&str]) -> Answer {
+    pub(crate) fn call(&self, method: &str, args: &[&str]) -> Answer {
         let frame = self.daemon.dir.path().join("frame");
         std::fs::write(&frame, [0; 5]).unwrap();
         let frame = format!("@{}", frame.display());
@@ -72,13 +72,13 @@ impl Site {
         self.get(method, &[&own, args].concat())
     }
 
-    fn port(&self) -> &str {
+    pub(crate) fn port(&self) -> &str {
         let (_, port) = self.url.trim_end_matches('/').rsplit_once(':').unwrap();
         port
     }
 }
 
-const LAYOUT: &str = "weft.v1.WebService/GetLayout";
+pub(crate) const LAYOUT: &str = "weft.v1.WebService/GetLayout";
 
 /// What every answer has, refusals too.
 const HEADERS: [&str; 8] = [

@@ -68,6 +68,13 @@ export class Daemon {
     return readFileSync(this.log, "utf8").split(text).length - 1;
   }
 
+  /** Time that it has taken of processors, seconds: fields 14 and 15 of its `stat` are hundredths. */
+  cpu(): number {
+    const stat = readFileSync(`/proc/${this.process?.pid}/stat`, "utf8");
+    const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
+    return (user + system) / 100;
+  }
+
   /** Has files of settings read again. */
   reload(): void {
     this.process?.kill("SIGHUP");

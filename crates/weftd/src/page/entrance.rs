@@ -1,0 +1,200 @@
+//! Where a browser shows a link's token and gets a cookie for it, and who a browser with a cookie is.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use tokio::time::Instant;
+use tonic::Status;
+use weft_history::audit::Asked;
+use weft_web::turn_away;
+
+use super::links::{LinkError, Links, Refused, SECRET_DIGITS, SESSION_LIFE};
+use crate::access::{Access, Caller, Client, Guest, Role};
+use crate::audit::{Audit, Outcome};
+
+/// What a browser sends a token as: no form and no script of another site can.
+const TOKEN: &str = "application/x-weft-link";
+/// How the record of changes calls it.
+const METHOD: &str = "page/UseLink";
+
+/// Lets browsers in.
+#[derive(Debug, Clone)]
+pub(crate) struct Entrance {
+    links: Links,
+    access: Access,
+    audit: Audit,
+    /// Name of the cookie: browsers send those of one port of a host to all others.
+    cookie: Arc<str>,
+}
+
+impl Entrance {
+    pub(crate) fn new(links: Links, access: Access, audit: Audit, port: u16) -> Self {
+        Self {
+            links,
+            access,
+            audit,
+            cookie: format!("__Host-weft-{port}").into(),
+        }
+    }
+
+    /// Takes tokens.
+    pub(crate) fn router(self) -> Router {
+        let taking = post(enter).with_state(self);
+        Router::new().route(weft_web::LINK, taking)
+    }
+
+    /// Lets somebody in who has shown a token.
+    fn admit(
+        &self,
+        token: &str,
+        caller: &Caller,
+        from: IpAddr,
+    ) -> Result<(Guest, String), Refused> {
+        let judge = |guest: &Guest| match self.needless(caller, guest) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        };
+        self.links.enter(token, from, Instant::now(), judge)
+    }
+
+    /// Why a caller needs no link to come in as a guest.
+    fn needless(&self, caller: &Caller, guest: &Guest) -> Option<String> {
+        match caller {
+            Caller::Loopback(_) => {
+                let role = self.access.role_of(caller)?;
+                let name = role.name();
+                (role >= guest.at_most).then(|| needs_none(name))
+            }
+            Caller::Stranger(_) => None,
+            Caller::Holder(_) | Caller::User(_) | Caller::Guest(_) => Some(
+                "the certificate of this browser tells who you are: no link is needed, and this one was not used up"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    async fn record(&self, from: IpAddr, guest: Option<&Guest>, outcome: Outcome) {
+        let asked = Asked {
+            way: "page".to_owned(),
+            peer: from.to_string(),
+            identity: guest.map_or_else(String::new, |guest| guest.who.identity()),
+            method: METHOD.to_owned(),
+            ..Asked::default()
+        };
+        self.audit.asked(asked).await.ended(outcome).await;
+    }
+
+    /// Who the cookies of a request are of.
+    fn guest(&self, headers: &HeaderMap, from: IpAddr) -> Option<Guest> {
+        let all = headers.get_all(COOKIE).iter();
+        let all = all.filter_map(|value| value.to_str().ok());
+        let mut pairs = all.flat_map(|value| value.split("; "));
+        pairs.find_map(|pair| {
+            let (name, secret) = pair.split_once('=')?;
+            (name == &*self.cookie).then(|| self.links.guest(secret, from, Instant::now()))?
+        })
+    }
+}
+
+/// Why somebody at a loopback address needs no link, where everybody there has this role.
+pub(crate) fn needs_none(role: &str) -> String {
+    format!("whoever opens this page has the role {role} here: no link is needed for that")
+}
+
+async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
+    let Some(caller) = client(&request).map(|client| Arc::clone(&client.caller)) else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    let Some(from) = caller.address() else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    let kind = request.headers().get(CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != TOKEN) {
+        let answer = StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+        return turn_away(request, answer).await;
+    }
+    let token = to_bytes(request.into_body(), SECRET_DIGITS).await;
+    // What is no token at all is a wrong one.
+    let token = token
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes.into()).ok());
+    match entrance.admit(&token.unwrap_or_default(), &caller, from) {
+        Ok((guest, secret)) => {
+            entrance.record(from, Some(&guest), Outcome::ok()).await;
+            let (name, life) = (&entrance.cookie, SESSION_LIFE.as_secs());
+            let cookie = format!(
+                "{name}={secret}; Path=/; Max-Age={life}; Secure; HttpOnly; SameSite=Strict"
+            );
+            match HeaderValue::from_str(&cookie) {
+                Ok(cookie) => (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response(),
+                Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            }
+        }
+        Err(Refused::Link(error)) => {
+            let why = error.to_string();
+            let (status, result) = match error {
+                LinkError::Unknown => (StatusCode::FORBIDDEN, "unauthenticated"),
+                _ => (StatusCode::TOO_MANY_REQUESTS, "resource_exhausted"),
+            };
+            // Those beyond the bound would fill the record.
+            if error != LinkError::TooOften {
+                let outcome = Outcome::refused(result, why.clone());
+                entrance.record(from, None, outcome).await;
+            }
+            (status, why).into_response()
+        }
+        Err(Refused::Needless(guest, why)) => {
+            let outcome = Outcome::refused("failed_precondition", why.clone());
+            entrance.record(from, Some(&guest), outcome).await;
+            (StatusCode::CONFLICT, why).into_response()
+        }
+    }
+}
+
+/// Passes a call on as one of the guest whose cookie it has. Somebody without a certificate gets no further without one.
+pub(crate) async fn recognise(
+    State(entrance): State<Entrance>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(client) = client(&request).cloned() else {
+        return next.run(request).await;
+    };
+    let nameless = matches!(*client.caller, Caller::Loopback(_) | Caller::Stranger(_));
+    let from = client.caller.address().filter(|_| nameless);
+    let guest = from.and_then(|from| entrance.guest(request.headers(), from));
+    match guest {
+        Some(guest) => {
+            request.extensions_mut().insert(Client {
+                caller: Arc::new(Caller::Guest(guest)),
+                ..client
+            });
+            next.run(request).await
+        }
+        None if matches!(*client.caller, Caller::Stranger(_)) => {
+            let why = "nothing tells who you are: this browser has no certificate and no session, or its session has ended; \
+                       `weft web --link` makes a link that lets one in";
+            turn_away(request, Status::unauthenticated(why).into_http()).await
+        }
+        None => next.run(request).await,
+    }
+}
+
+fn client(request: &Request) -> Option<&Client> {
+    request.extensions().get::<Client>()
+}
+
+/// The roles that a link may have, by name; view where none is named.
+pub(crate) fn role_named(name: &str) -> Option<Role> {
+    let all = [Role::View, Role::Operate, Role::Administer];
+    let name = if name.is_empty() { "view" } else { name };
+    all.into_iter().find(|role| role.name() == name)
+}
