@@ -563,6 +563,9 @@ impl Engine {
 
     /// A manager that is not master does not answer for the fabric.
     fn take_role(&self, role: SmState, master: Option<Guid>) {
+        if role == SmState::STANDBY {
+            self.hub.stands_by();
+        }
         self.queries.role.send_replace(match (role, master) {
             (SmState::MASTER, _) => Role::Master,
             (SmState::STANDBY, Some(master)) => Role::Standby(master),

@@ -21,7 +21,7 @@ pub(crate) struct PeerArgs {
     peer_ca: Option<PathBuf>,
     /// Milliseconds from one sign of life for standbys to the next: 10 to 10000. A standby that misses three looks after its
     /// master.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = value_parser!(u16).range(10..=10_000))]
+    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = value_parser!(u16).range(10..=10_000))]
     peer_heartbeat: u16,
 }
 

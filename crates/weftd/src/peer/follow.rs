@@ -23,8 +23,12 @@ use super::unlike::Unlike;
 use crate::event_hub::EventHub;
 use crate::request::Request;
 
-/// Signs of life that may be missed.
+/// Signs of life that may be missed until the master is looked after.
 const MISSED: u32 = 3;
+/// How long a connection on which nothing comes is kept: a busy host is only late.
+const KEPT: Duration = Duration::from_secs(1);
+/// Time in which a master that is looked after has answered, or not.
+const LOOKED: Duration = Duration::from_millis(250);
 /// Pause before the next attempt to connect, at first and at most.
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -141,6 +145,9 @@ pub(crate) async fn follow(
             takers: &takers,
             shown: &shown,
             arrived: Vec::new(),
+            registrations: None,
+            stood_by: 0,
+            doubted: None,
             master: None,
             lag: &mut lag,
             unlike: &mut unlike,
@@ -201,6 +208,11 @@ struct Follower<'a> {
     shown: &'a watch::Sender<Following>,
     /// Parts that are not taken yet, the last of each kind.
     arrived: Vec<(PartKind, Part)>,
+    /// The last registrations that were taken, and how often this manager had become a standby by then.
+    registrations: Option<Part>,
+    stood_by: u64,
+    /// When the master was last looked after, which has the manager doubt what that had promised.
+    doubted: Option<Instant>,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
     lag: &'a mut Lag,
@@ -242,14 +254,25 @@ impl Follower<'_> {
         words: &mpsc::Sender<v1::WatchStateRequest>,
     ) -> String {
         let mut assembler = Assembler::default();
-        let mut patience = ANSWER;
+        let (mut patience, mut silence) = (ANSWER, Duration::ZERO);
         loop {
             let sign = match timeout(patience, stream.message()).await {
                 Ok(Ok(Some(sign))) => sign,
                 Ok(Ok(None)) => return "it has ended the stream".to_owned(),
                 Ok(Err(_)) => return "its connection has ended".to_owned(),
-                Err(_) => return format!("silence for {} ms", patience.as_millis()),
+                Err(_) => {
+                    silence += patience;
+                    let why = format!("silence for {} ms", silence.as_millis());
+                    let Some(master) = self.master.filter(|_| silence < KEPT) else {
+                        return why;
+                    };
+                    self.doubted = Some(Instant::now());
+                    self.suspect(master, why).await;
+                    patience = KEPT - silence;
+                    continue;
+                }
             };
+            silence = Duration::ZERO;
             let beat = sign.heartbeat.and_then(|beat| beat.try_into().ok());
             patience = beat.map_or(ANSWER, |beat: Duration| (MISSED * beat).min(ANSWER));
             let led = std::mem::replace(
@@ -259,9 +282,7 @@ impl Follower<'_> {
             self.lag.hear(self.master);
             if let (Some(led), None) = (led, self.master) {
                 let why = "it says that it is not master any more".to_owned();
-                let suspected = Told::MasterSuspected(led, why);
-                // The manager's thread ends with the daemon.
-                let _ = self.takers.engine.send(Request::Tell(suspected)).await;
+                self.suspect(led, why).await;
             }
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
@@ -293,6 +314,13 @@ impl Follower<'_> {
         }
     }
 
+    /// Has the manager look after its master.
+    async fn suspect(&self, master: Guid, why: String) {
+        let suspected = Told::MasterSuspected(master, why);
+        // The manager's thread ends with the daemon.
+        let _ = self.takers.engine.send(Request::Tell(suspected)).await;
+    }
+
     /// Compares the settings where they may have changed, and tells the manager whether it may stand by; returns whether
     /// there is something new to show.
     async fn check_settings(&mut self) -> bool {
@@ -320,13 +348,17 @@ impl Follower<'_> {
         let status = self.hub.status();
         if status.role == SmState::NOT_ACTIVE {
             let last = self.arrived.iter().map(|(_, part)| part.sequence).max();
-            return last.filter(|last| *last > self.shown.borrow().taken);
+            return last.filter(|last| *last > self.taken());
         }
         let is_master = status.role == SmState::STANDBY && status.master == self.master;
-        if !is_master || self.master.is_none() || self.arrived.is_empty() {
+        if !is_master || self.master.is_none() {
             return None;
         }
-        let mut last = 0;
+        self.tell_registrations_anew();
+        if self.arrived.is_empty() {
+            return None;
+        }
+        let mut last = self.taken();
         for (kind, part) in std::mem::take(&mut self.arrived) {
             last = last.max(part.sequence);
             match kind {
@@ -340,6 +372,7 @@ impl Follower<'_> {
                         .await;
                 }
                 PartKind::Registrations => {
+                    self.registrations = Some(part.clone());
                     self.takers.registrations.send_replace(part.bytes);
                 }
                 PartKind::Counters => {
@@ -353,6 +386,26 @@ impl Follower<'_> {
             }
         }
         Some(last)
+    }
+
+    /// Number of the last change that was taken by this connection.
+    fn taken(&self) -> u64 {
+        let shown = self.shown.borrow();
+        if shown.connected { shown.taken } else { 0 }
+    }
+
+    /// A manager that was no standby for a while, or looked after its master, has forgotten what that had promised. It holds as
+    /// long as the master says nothing else, which it does before it promises more.
+    fn tell_registrations_anew(&mut self) {
+        let stood_by = self.hub.stood_by();
+        let has_looked = self.doubted.take_if(|at| at.elapsed() >= LOOKED).is_some();
+        let is_new = std::mem::replace(&mut self.stood_by, stood_by) != stood_by || has_looked;
+        let is_here = |(kind, _): &(PartKind, Part)| *kind == PartKind::Registrations;
+        if is_new && !self.arrived.iter().any(is_here) {
+            let last = self.registrations.clone();
+            self.arrived
+                .extend(last.map(|part| (PartKind::Registrations, part)));
+        }
     }
 
     /// Tells the manager when this standby falls behind, and when it is even again.

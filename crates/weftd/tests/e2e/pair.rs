@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -186,7 +187,9 @@ fn a_frozen_master_is_replaced_and_does_no_harm_when_it_wakes() {
 #[derive(Default)]
 struct Relay {
     streams: Mutex<Vec<TcpStream>>,
-    cut: std::sync::atomic::AtomicBool,
+    cut: AtomicBool,
+    /// Bytes wait.
+    holds: AtomicBool,
 }
 
 impl Relay {
@@ -198,39 +201,70 @@ impl Relay {
         let relay = Arc::clone(self);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                if relay.cut.load(std::sync::atomic::Ordering::SeqCst) {
+                if relay.cut.load(Ordering::SeqCst) {
                     continue;
                 }
                 let far = TcpStream::connect(to).unwrap();
                 let copies = [&stream, &far].map(|one| one.try_clone().unwrap());
                 relay.streams.lock().unwrap().extend(copies);
                 let back = [&far, &stream].map(|one| one.try_clone().unwrap());
-                pass(stream, far);
+                relay.pass(stream, far);
                 let [from, to] = back;
-                pass(from, to);
+                relay.pass(from, to);
             }
         });
         format!("http://{address}")
     }
 
     fn cut(&self) {
-        self.cut.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.cut.store(true, Ordering::SeqCst);
         for stream in self.streams.lock().unwrap().drain(..) {
             // It may have ended by itself.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
+
+    /// Lets no byte through for a while; none is lost.
+    fn hold(&self, time: Duration) {
+        self.holds.store(true, Ordering::SeqCst);
+        std::thread::sleep(time);
+        self.holds.store(false, Ordering::SeqCst);
+    }
+
+    fn pass(self: &Arc<Self>, mut from: TcpStream, mut to: TcpStream) {
+        let relay = Arc::clone(self);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(len @ 1..) = from.read(&mut bytes) {
+                while relay.holds.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                if to.write_all(&bytes[..len]).is_err() {
+                    return;
+                }
+            }
+        });
+    }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
-    std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(len @ 1..) = from.read(&mut bytes) {
-            if to.write_all(&bytes[..len]).is_err() {
-                return;
-            }
-        }
-    });
+/// Three signs of life are missed, and the master answers in the fabric: the connection goes on, with all that is known.
+#[test]
+fn a_channel_that_is_late_costs_nothing() {
+    let relay = Arc::new(Relay::default());
+    let pair = Pair::through(|api| relay.start(api));
+    pair.site.join(&[2, 5]);
+    wait_for(|| stored(pair.master.dir.path()).exists().then_some(()));
+    pair.site.settled();
+    pair.even();
+    relay.hold(Duration::from_millis(400));
+    // The manager has looked, and is told again what was promised.
+    std::thread::sleep(Duration::from_secs(1));
+    let log = pair.standby.log();
+    assert_eq!(role(&pair.standby), "Standby", "{log}");
+    assert!(!log.contains("no signs of life"), "{log}");
+    pair.master.signal("KILL");
+    leads(&pair.standby, Instant::now());
+    assert_eq!(pair.site.asked(), [0; 16], "hosts notice nothing");
 }
 
 #[test]

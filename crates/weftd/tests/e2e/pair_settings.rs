@@ -67,6 +67,8 @@ fn a_standby_with_other_settings_is_none_until_they_are_the_same() {
     pair.even();
     master.signal("KILL");
     leads(standby, Instant::now());
+    let log = standby.log();
+    assert!(!log.contains("are asked to register again"), "{log}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{Act, Election, Peer, QUICK, Question, View};
 
 /// Requests, and the time from one to the next and from the last to the verdict.
 const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// A master that is being asked.
 #[derive(Debug)]
