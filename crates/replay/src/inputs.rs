@@ -1,6 +1,8 @@
 //! The inputs of a recording, one after the other.
 
+use std::fmt;
 use std::io::Read;
+use std::sync::Arc;
 
 use weft_fabric::Tick;
 use weft_wire::id::{Lid, PKey, Sl};
@@ -8,7 +10,7 @@ use weft_wire::packet::Packet;
 
 use crate::call::Call;
 use crate::file::{FileError, Header, Next, Reader};
-use crate::recorder::{CALL, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK};
+use crate::recorder::{CALL, CHECKPOINT, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK};
 
 /// A step's input.
 #[derive(Debug, Clone)]
@@ -21,6 +23,25 @@ pub enum What {
     Planned(u64),
     /// A rare input.
     Call(Box<Call>),
+    /// The manager's state, with which a recording begins that goes on from another one.
+    Checkpoint(Checkpoint),
+}
+
+/// A manager's state, as it is in a recording.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Checkpoint(pub(crate) Arc<[u8]>);
+
+impl Checkpoint {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Checkpoint({} bytes)", self.0.len())
+    }
 }
 
 impl What {
@@ -31,6 +52,7 @@ impl What {
             Self::Received(_) => "received",
             Self::Planned(_) => "planned",
             Self::Call(call) => call.name(),
+            Self::Checkpoint(_) => "checkpoint",
         }
     }
 }
@@ -172,7 +194,15 @@ impl<R: Read> Inputs<R> {
                 })?;
                 Ok(What::Call(Box::new(call)))
             }
-            kind => Err(self.damaged(&format!("an input of kind {kind}, allowed are 1 to 4"))),
+            CHECKPOINT if self.header.is_of_this_program() => {
+                let len = self.number()?;
+                Ok(What::Checkpoint(Checkpoint(self.bytes(len)?.into())))
+            }
+            CHECKPOINT => Err(FileError::OtherProgram {
+                version: self.header.version.clone(),
+                core: self.header.core.clone(),
+            }),
+            kind => Err(self.damaged(&format!("an input of kind {kind}, allowed are 1 to 5"))),
         }
     }
 

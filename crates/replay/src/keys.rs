@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_manager::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition};
+use weft_state::Masks;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::sm::aggregate::segments_mut;
@@ -116,6 +117,16 @@ impl Keys {
         if Notice::decode(data).is_ok_and(|notice| notice.trap_number == BAD_M_KEY) {
             self.mask_at(data, NOTICE_M_KEY);
         }
+    }
+}
+
+impl Masks for Keys {
+    fn key(&mut self, key: u64) -> u64 {
+        self.mask(key)
+    }
+
+    fn datagram(&mut self, mad: &mut [u8]) {
+        self.in_datagram(mad);
     }
 }
 

@@ -14,7 +14,8 @@
 //! | `shorten` | a recording cut down to what a fault needs |
 //!
 //! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
-//! with its time. Plans are computed again in a replay, as they are a function of their inputs. Subnet
+//! with its time. A recording begins with the manager's start, or where it goes on from another one with a checkpoint: the
+//! manager's whole state, which only the code reads that wrote it. Plans are computed again in a replay, as they are a function of their inputs. Subnet
 //! administration, performance management and the other cores are not recorded.
 
 mod call;
@@ -30,7 +31,7 @@ mod shorten;
 
 pub use call::Call;
 pub use file::{CORE, FileError, Header, VERSION, Writer};
-pub use inputs::What;
+pub use inputs::{Checkpoint, What};
 pub use recorded::Recorded;
 pub use recorder::{Recorder, Sink};
 pub use replay::{Match, Replay, Step};

@@ -18,11 +18,23 @@ pub(crate) const TICK: u8 = 1;
 pub(crate) const RECEIVED: u8 = 2;
 pub(crate) const PLANNED: u8 = 3;
 pub(crate) const CALL: u8 = 4;
+pub(crate) const CHECKPOINT: u8 = 5;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
     /// Takes the next chunk; false ends the recording.
     fn take(&mut self, chunk: Vec<u8>) -> bool;
+
+    /// Whether this recording has enough, so that another is to go on from a checkpoint.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Ends this recording and begins the next one with this chunk, which has a checkpoint; false ends the recording.
+    fn begin_next(&mut self, chunk: Vec<u8>) -> bool {
+        let _ = chunk;
+        false
+    }
 }
 
 /// Writes the inputs of one manager.
@@ -47,6 +59,30 @@ impl Recorder {
             digest: 0,
             is_open: false,
         }
+    }
+
+    /// Whether the recording is to go on in another one.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.is_open && self.sink.is_full()
+    }
+
+    /// The manager's state as the first input of a recording, with the digest of no output.
+    pub(crate) fn checkpoint(&mut self, now: Tick, state: &[u8], digest: u64) {
+        self.last = Tick(0);
+        self.begin(now, CHECKPOINT);
+        self.number(state.len() as u64);
+        self.chunk.extend(state);
+        self.settled(digest);
+    }
+
+    /// Goes on in another recording, which begins with the manager's state. Returns whether it does.
+    pub(crate) fn begin_next(&mut self, state: &[u8], digest: u64) -> bool {
+        if !self.flush() {
+            return false;
+        }
+        self.checkpoint(self.last, state, digest);
+        let chunk = self.whole_chunk();
+        self.sink.begin_next(chunk)
     }
 
     /// An input begins.
@@ -91,10 +127,14 @@ impl Recorder {
 
     /// The input has come to its end. Returns whether the recording goes on.
     pub(crate) fn end(&mut self, digest: u64) -> bool {
+        self.settled(digest);
+        self.chunk.len() < CHUNK || self.flush()
+    }
+
+    fn settled(&mut self, digest: u64) {
         self.digest = digest;
         self.is_open = false;
         self.chunk.extend((digest as u16).to_le_bytes());
-        self.chunk.len() < CHUNK || self.flush()
     }
 
     /// Passes on what there is. Returns whether the recording goes on.
@@ -102,10 +142,15 @@ impl Recorder {
         if self.chunk.len() == CHUNK_HEAD {
             return true;
         }
+        let chunk = self.whole_chunk();
+        self.sink.take(chunk)
+    }
+
+    fn whole_chunk(&mut self) -> Vec<u8> {
         let mut chunk = std::mem::replace(&mut self.chunk, vec![0; CHUNK_HEAD]);
         chunk[0] = u8::from(self.is_open);
         chunk.extend(self.digest.to_le_bytes());
-        self.sink.take(chunk)
+        chunk
     }
 
     fn packet(&mut self, packet: &Packet, keys: &mut Keys) {

@@ -6,13 +6,14 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::header::method;
 use weft_wire::smp::SmpView;
 
 use super::rtt::RoundTrip;
 
 /// Bounds on requests in flight, and timeouts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(crate) struct Budget {
     /// Requests outstanding to all targets together, 1 to 65,536.
     pub total: usize,
@@ -76,10 +77,11 @@ pub(crate) struct Target {
 }
 
 /// A request that waits for its answer.
-#[derive(Debug)]
+#[derive(Debug, State)]
 struct Pending<T> {
     node: u32,
     tag: T,
+    #[state(datagram)]
     mad: Vec<u8>,
     attempt: u32,
     silent: bool,
@@ -88,7 +90,7 @@ struct Pending<T> {
     expires: Tick,
 }
 
-#[derive(Debug)]
+#[derive(Debug, State)]
 struct Slot<T> {
     generation: u16,
     pending: Option<Pending<T>>,
@@ -135,7 +137,7 @@ pub(crate) enum Expired<T> {
 }
 
 /// Pending requests; `T` is the caller's tag, returned with the answer.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Transactions<T> {
     budget: Budget,
     slots: Vec<Slot<T>>,

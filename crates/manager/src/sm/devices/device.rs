@@ -1,6 +1,7 @@
 //! One node of the fabric.
 
 use weft_fabric::{Guid, Lid, Node, PortNum};
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use super::health::Health;
@@ -9,7 +10,7 @@ use super::observed::Observed;
 use super::work::Work;
 
 /// Identity of a node and its route.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Identity {
     pub guid: Guid,
     /// Egress ports of the directed route to it.
@@ -25,6 +26,7 @@ pub(crate) struct Identity {
     /// What its end port said about its LID when it was read last.
     pub lids: LidReading,
     /// Its key, where it has told one.
+    #[state(key)]
     pub m_key: Option<u64>,
     /// Keys that were tried in this sweep, while it has told none.
     pub tried: u32,
@@ -33,7 +35,7 @@ pub(crate) struct Identity {
 }
 
 /// The LID of an end port, when it was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, State)]
 pub(crate) struct LidReading {
     /// As it was known before; none where nothing was.
     pub before: Option<Lid>,
@@ -41,7 +43,7 @@ pub(crate) struct LidReading {
 }
 
 /// A node as the manager knows it.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Device {
     pub identity: Identity,
     pub observed: Observed,
