@@ -26,7 +26,7 @@ const BAD_M_KEY: u16 = 256;
 
 /// Replaces each key by a number, the same key by the same number. The manager asks of a key only whether it is
 /// another one or 0, so that it does the same with masked ones. A masked key stays as it is.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Keys(BTreeMap<u64, u64>);
 
 impl Keys {

@@ -5,6 +5,7 @@
 //! | `recorded` | a manager whose inputs are recorded, in place of [`weft_manager::Manager`] |
 //! | `recorder` | inputs as bytes |
 //! | `call` | the inputs that are rare: the start, orders, settings |
+//! | `checkpoint` | the manager's state, with which a recording goes on from another one |
 //! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
@@ -19,6 +20,7 @@
 //! administration, performance management and the other cores are not recorded.
 
 mod call;
+mod checkpoint;
 mod digest;
 pub mod file;
 mod inputs;
@@ -30,8 +32,9 @@ mod replay;
 mod shorten;
 
 pub use call::Call;
+pub use checkpoint::{Checkpoint, Frozen};
 pub use file::{CORE, FileError, Header, VERSION, Writer};
-pub use inputs::{Checkpoint, What};
+pub use inputs::What;
 pub use recorded::Recorded;
 pub use recorder::{Recorder, Sink};
 pub use replay::{Match, Replay, Step};

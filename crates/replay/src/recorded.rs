@@ -16,8 +16,8 @@ use weft_manager::{CommandError, Input, Manager, Output, PlanInput, Settings};
 use weft_state::{State, StateError, Writer};
 
 use crate::call::Call;
+use crate::checkpoint::{Checkpoint, Frozen};
 use crate::digest::Digest;
-use crate::inputs::Checkpoint;
 use crate::keys::Keys;
 use crate::recorder::Recorder;
 
@@ -91,8 +91,9 @@ impl Recorded {
         let mut restored = Self::of(manager, plans);
         restored.recorder = recorder;
         let digest = restored.digest();
-        if let Some(recorder) = &mut restored.recorder {
-            recorder.checkpoint(now, &from.0, digest);
+        let recorder = restored.recorder.as_mut();
+        if recorder.is_some_and(|recorder| !recorder.checkpoint(now, from, digest)) {
+            restored.recorder = None;
         }
         Ok(restored)
     }
@@ -114,6 +115,16 @@ impl Recorded {
         self.manager.write(&mut to);
         self.plans.write(&mut to);
         Checkpoint(to.into_bytes().into())
+    }
+
+    /// The same, not yet as bytes, for a recording that goes on at `at`.
+    pub fn freeze(&self, at: Tick) -> Frozen {
+        Frozen {
+            at,
+            manager: Box::new(self.manager.clone()),
+            plans: self.plans.clone(),
+            keys: self.keys.clone(),
+        }
     }
 
     /// Whether it asked for a plan that is not ready.
@@ -150,14 +161,16 @@ impl Recorded {
 
     /// Goes on in another recording, where this one has enough: it begins with the state, and digests begin anew.
     fn turn(&mut self) {
-        if !self.recorder.as_ref().is_some_and(Recorder::is_full) {
+        let Some(recorder) = self.recorder.as_ref().filter(|recorder| recorder.is_full()) else {
             return;
-        }
-        let state = self.checkpoint();
-        self.digest = Some(Digest::default());
-        let digest = self.digest();
+        };
+        let at = recorder.last();
+        let frozen = self.freeze(at);
+        let digest = Digest::default();
         let recorder = self.recorder.as_mut();
-        if recorder.is_some_and(|recorder| !recorder.begin_next(&state.0, digest)) {
+        let goes_on = recorder.is_some_and(|recorder| recorder.begin_next(frozen, digest.value()));
+        self.digest = Some(digest);
+        if !goes_on {
             self.stop_recording();
         }
     }

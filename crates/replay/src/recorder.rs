@@ -5,6 +5,7 @@ use weft_manager::Input;
 use weft_wire::packet::Packet;
 
 use crate::call::Call;
+use crate::checkpoint::{Checkpoint, Frozen};
 use crate::keys::Keys;
 
 /// Bytes of inputs in a chunk, after which the next one begins.
@@ -19,6 +20,7 @@ pub(crate) const RECEIVED: u8 = 2;
 pub(crate) const PLANNED: u8 = 3;
 pub(crate) const CALL: u8 = 4;
 pub(crate) const CHECKPOINT: u8 = 5;
+pub(crate) const CHECKPOINT_PART: u8 = 6;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
@@ -30,9 +32,9 @@ pub trait Sink: Send + std::fmt::Debug {
         false
     }
 
-    /// Ends this recording and begins the next one with this chunk, which has a checkpoint; false ends the recording.
-    fn begin_next(&mut self, chunk: Vec<u8>) -> bool {
-        let _ = chunk;
+    /// Ends this recording and begins the next one; false ends the recording.
+    fn begin_next(&mut self, with: Frozen) -> bool {
+        let _ = with;
         false
     }
 }
@@ -66,23 +68,25 @@ impl Recorder {
         !self.is_open && self.sink.is_full()
     }
 
-    /// The manager's state as the first input of a recording, with the digest of no output.
-    pub(crate) fn checkpoint(&mut self, now: Tick, state: &[u8], digest: u64) {
-        self.last = Tick(0);
-        self.begin(now, CHECKPOINT);
-        self.number(state.len() as u64);
-        self.chunk.extend(state);
-        self.settled(digest);
+    /// The manager's state as the first input of a recording, with the digest of no output. Returns whether the recording goes
+    /// on.
+    pub(crate) fn checkpoint(&mut self, now: Tick, state: &Checkpoint, digest: u64) -> bool {
+        (self.last, self.digest) = (now, digest);
+        state.chunks(now).all(|chunk| self.sink.take(chunk))
+    }
+
+    /// The time of the last input.
+    pub(crate) fn last(&self) -> Tick {
+        self.last
     }
 
     /// Goes on in another recording, which begins with the manager's state. Returns whether it does.
-    pub(crate) fn begin_next(&mut self, state: &[u8], digest: u64) -> bool {
+    pub(crate) fn begin_next(&mut self, with: Frozen, digest: u64) -> bool {
         if !self.flush() {
             return false;
         }
-        self.checkpoint(self.last, state, digest);
-        let chunk = self.whole_chunk();
-        self.sink.begin_next(chunk)
+        self.digest = digest;
+        self.sink.begin_next(with)
     }
 
     /// An input begins.
@@ -127,14 +131,10 @@ impl Recorder {
 
     /// The input has come to its end. Returns whether the recording goes on.
     pub(crate) fn end(&mut self, digest: u64) -> bool {
-        self.settled(digest);
-        self.chunk.len() < CHUNK || self.flush()
-    }
-
-    fn settled(&mut self, digest: u64) {
         self.digest = digest;
         self.is_open = false;
         self.chunk.extend((digest as u16).to_le_bytes());
+        self.chunk.len() < CHUNK || self.flush()
     }
 
     /// Passes on what there is. Returns whether the recording goes on.
@@ -142,15 +142,10 @@ impl Recorder {
         if self.chunk.len() == CHUNK_HEAD {
             return true;
         }
-        let chunk = self.whole_chunk();
-        self.sink.take(chunk)
-    }
-
-    fn whole_chunk(&mut self) -> Vec<u8> {
         let mut chunk = std::mem::replace(&mut self.chunk, vec![0; CHUNK_HEAD]);
         chunk[0] = u8::from(self.is_open);
         chunk.extend(self.digest.to_le_bytes());
-        chunk
+        self.sink.take(chunk)
     }
 
     fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
@@ -166,14 +161,18 @@ impl Recorder {
         keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
     }
 
-    /// Seven bits in a byte, the lowest first; the top bit says that there are more.
-    fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.chunk.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.chunk.push(number as u8);
+    fn number(&mut self, number: u64) {
+        put_number(&mut self.chunk, number);
     }
+}
+
+/// Seven bits in a byte, the lowest first; the top bit says that there are more.
+pub(crate) fn put_number(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
 }
 
 /// The input that a manager panicked at is in the recording.

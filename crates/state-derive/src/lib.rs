@@ -19,6 +19,8 @@ pub fn derive_state(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 fn implementation(mut input: DeriveInput) -> Result<TokenStream, Error> {
     for parameter in input.generics.type_params_mut() {
         parameter.bounds.push(parse_quote!(::weft_state::State));
+        // Shared values are told apart by their types, which borrow nothing.
+        parameter.bounds.push(parse_quote!('static));
     }
     let (write, read) = match &input.data {
         Data::Struct(data) => of_struct(&data.fields)?,

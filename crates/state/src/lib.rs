@@ -38,6 +38,7 @@ pub trait State: Sized {
     fn write_all(all: &[Self], to: &mut Writer<'_>) {
         for one in all {
             one.write(to);
+            to.pass_on();
         }
     }
 

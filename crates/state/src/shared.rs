@@ -23,6 +23,7 @@ fn write<T: ?Sized + 'static>(
     whole(to);
     let number = to.shared.len() as u32;
     to.shared.insert(key, number);
+    to.pass_on();
 }
 
 /// Reads a shared value; `whole` reads one that is there for the first time.

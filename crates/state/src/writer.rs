@@ -26,9 +26,14 @@ impl Masks for Unmasked {
     fn datagram(&mut self, _: &mut [u8]) {}
 }
 
+/// Bytes that are passed on at once, and the largest list of bytes in a state more.
+const PIECE: usize = 4 << 20;
+
 /// Takes state.
 pub struct Writer<'a> {
     pub(crate) bytes: Vec<u8>,
+    /// Takes pieces of it, where it is not wanted as a whole.
+    pieces: Option<&'a mut dyn FnMut(Vec<u8>)>,
     /// The numbers of shared values that are written, by their address and type.
     pub(crate) shared: HashMap<(usize, TypeId), u32>,
     masks: &'a mut dyn Masks,
@@ -45,14 +50,33 @@ impl<'a> Writer<'a> {
     pub fn new(masks: &'a mut dyn Masks) -> Self {
         Self {
             bytes: Vec::new(),
+            pieces: None,
             shared: HashMap::new(),
             masks,
         }
     }
 
-    /// What was written.
+    /// One that passes on pieces of some MiB.
+    pub fn in_pieces(masks: &'a mut dyn Masks, pieces: &'a mut dyn FnMut(Vec<u8>)) -> Self {
+        Self {
+            pieces: Some(pieces),
+            ..Self::new(masks)
+        }
+    }
+
+    /// What was written and is not passed on.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+
+    /// Passes on a piece, if it is large enough: between two values.
+    #[inline]
+    pub(crate) fn pass_on(&mut self) {
+        if self.bytes.len() >= PIECE
+            && let Some(pieces) = &mut self.pieces
+        {
+            pieces(std::mem::take(&mut self.bytes));
+        }
     }
 
     /// Writes a key, masked.

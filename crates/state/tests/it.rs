@@ -19,7 +19,7 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, State)]
-struct All<T: 'static> {
+struct All<T> {
     kinds: Vec<Kind>,
     rows: Vec<Arc<[u8]>>,
     map: BTreeMap<u64, Arc<T>>,
@@ -80,6 +80,19 @@ fn what_is_read_is_what_was_written_and_shared_alike() {
     assert!(is_shared(0, 2) && !is_shared(0, 1));
     assert!(Arc::ptr_eq(&again.map[&1], &again.map[&u64::MAX]));
     assert_eq!(written(&again), written(&all));
+}
+
+#[test]
+fn pieces_are_the_whole() {
+    let long: Vec<Vec<u8>> = (0..200_u8).map(|byte| vec![byte; 100_000]).collect();
+    let (mut masks, mut pieces) = (Unmasked, Vec::new());
+    let mut take = |piece: Vec<u8>| pieces.push(piece);
+    let mut to = Writer::in_pieces(&mut masks, &mut take);
+    long.write(&mut to);
+    let last = to.into_bytes();
+    pieces.push(last);
+    assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() < 5 << 20));
+    assert!(pieces.concat() == written(&long));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weft_replay::{Header, Recorder, Sink, Writer};
+use weft_replay::{Frozen, Header, Recorder, Sink, Writer};
 
 /// The recordings of a run, in order: one for each manager that was started, or several.
 #[derive(Debug, Clone, Default)]
@@ -105,13 +105,13 @@ impl Sink for Chunks {
         })
     }
 
-    fn begin_next(&mut self, chunk: Vec<u8>) -> bool {
-        match self.tape.track(&self.source) {
-            Ok(writer) => {
-                self.writer = writer;
-                self.take(chunk)
-            }
-            Err(_) => false,
-        }
+    fn begin_next(&mut self, with: Frozen) -> bool {
+        let Ok(writer) = self.tape.track(&self.source) else {
+            return false;
+        };
+        self.writer = writer;
+        let mut is_written = true;
+        with.write(|chunk| is_written &= self.writer.chunk(chunk).is_ok());
+        is_written
     }
 }

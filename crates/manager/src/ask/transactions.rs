@@ -77,7 +77,7 @@ pub(crate) struct Target {
 }
 
 /// A request that waits for its answer.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 struct Pending<T> {
     node: u32,
     tag: T,
@@ -90,7 +90,7 @@ struct Pending<T> {
     expires: Tick,
 }
 
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 struct Slot<T> {
     generation: u16,
     pending: Option<Pending<T>>,
@@ -137,7 +137,7 @@ pub(crate) enum Expired<T> {
 }
 
 /// Pending requests; `T` is the caller's tag, returned with the answer.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Transactions<T> {
     budget: Budget,
     slots: Vec<Slot<T>>,

@@ -24,7 +24,7 @@ const NO_COMMAND: u64 = u64::MAX;
 const MANAGER: &str = "weftd";
 
 /// Commands that are not answered yet.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Commands {
     /// Each with the number of the sweep after which it is answered.
     sweeps: Vec<(u64, u64)>,

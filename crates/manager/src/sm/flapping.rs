@@ -34,7 +34,7 @@ const PORTS_MAX: usize = 65_536;
 type End = (Guid, PortNum);
 
 /// Losses of links, by the ports that saw them.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Flapping {
     watched: BTreeMap<End, Watched>,
     /// Ports whose links are not to be used.
@@ -69,7 +69,7 @@ pub(super) enum News {
 }
 
 /// A port whose link was lost within the window.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 struct Watched {
     /// Losses within the window, in order of time.
     losses: VecDeque<Tick>,

@@ -32,7 +32,7 @@ pub enum Told {
 }
 
 /// The master's state, as a standby knows it.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Inheritance {
     state: Option<Vec<u8>>,
     /// The members of multicast groups are the master's.

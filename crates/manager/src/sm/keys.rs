@@ -32,7 +32,7 @@ const REACH: u32 = 16;
 pub(super) const TERM_MAX: u64 = 1 << 48;
 
 /// Terms that this manager knows of; 0 is that of the M_Key of opafm.xml.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Keys {
     /// The highest; of a master its own.
     term: u64,

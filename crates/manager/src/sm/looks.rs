@@ -17,7 +17,7 @@ use crate::ask::batch::STATES_PER_REQUEST;
 use crate::io::SweepReason;
 
 /// Switches that have reported a change during a sweep, or while they were looked at.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Looks(BTreeSet<Guid>);
 
 impl Manager {

@@ -128,7 +128,7 @@ pub struct LoopTestStatus {
 }
 
 /// What the loop test is to do.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(super) struct LoopTest {
     pub(super) running: bool,
     pub(super) by_order: bool,

@@ -164,7 +164,7 @@ enum Tag {
 /// call [`Manager::handle`] with [`Input::Tick`] at [`Manager::deadline`], for the first
 /// time to start the first sweep. Requests expire with [`Input::Tick`] only: a caller that was delayed
 /// first passes in datagrams that have arrived meanwhile.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub struct Manager {
     settings: Settings,
     /// The fabric as its devices have confirmed it.
@@ -184,7 +184,7 @@ pub struct Manager {
 }
 
 /// Requests to devices, and the order of nodes.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 struct Requests {
     transactions: Transactions<Tag>,
     /// The request that is being made.

@@ -26,7 +26,7 @@ const REPEATED_WITHIN_NS: u64 = 5 * SECOND_NS;
 const SERVICES_MAX: usize = 65_536;
 
 /// Traps that came lately.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Lately {
     seen: VecDeque<(Lid, u16, u64, Tick)>,
     second: u64,

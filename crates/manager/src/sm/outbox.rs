@@ -19,7 +19,7 @@ const FAULTS_PER_SWEEP_MAX: u32 = 256;
 const TOLD_MAX: usize = 16;
 
 /// Pending outputs, and the last published state.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Outbox {
     /// Empty at the end of an input.
     #[state(skip)]

@@ -21,7 +21,7 @@ use crate::io::SweepReason;
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Readings of the manager's own port.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct OwnPort {
     /// When it is read next, none before the first sweep.
     due: Option<Tick>,

@@ -25,7 +25,7 @@ use crate::io::Output;
 use crate::multicast::MulticastLid;
 
 /// Registrations of clients at subnet administration, as far as the fabric depends on them.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Registrations {
     /// Members of each multicast group; `None` before they are passed in: until then tables stay as they
     /// are found.
@@ -40,7 +40,7 @@ pub(super) struct Registrations {
 }
 
 /// Ports that still have to register again.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Registering {
     /// Nodes whose end ports have not confirmed it. At most as many as the fabric has.
     pending: BTreeSet<Guid>,

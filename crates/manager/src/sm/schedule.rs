@@ -8,7 +8,7 @@ use weft_state::State;
 use super::devices::{Devices, Stage, Work};
 
 /// Nodes that have work, and when they may do it.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Schedule {
     /// Nodes that may have something to send.
     ready: VecDeque<u32>,

@@ -11,7 +11,7 @@ use super::devices::Devices;
 
 /// Multicast rows that led to switches that are not known now. These may hold them as they were, and pass
 /// on what their own hosts send: together with new trees it comes to switches twice.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct StrangerRows {
     /// By row, the sweep that has found it.
     found: BTreeMap<usize, u64>,

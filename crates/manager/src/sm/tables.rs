@@ -207,7 +207,7 @@ impl Kind {
 const UNSWEPT: usize = 256;
 
 /// Every distinct table once.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct TableStore {
     /// Empty where a name is free.
     contents: Vec<Arc<[u8]>>,

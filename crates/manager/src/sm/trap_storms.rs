@@ -24,7 +24,7 @@ const STORM: &str = "traps of errors of its link, more than TrapThreshold";
 const PORTS_MAX: usize = 4_096;
 
 /// Traps of ports.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Storms(BTreeMap<(Guid, PortNum), Window>);
 
 /// Traps of a port since the window began.

@@ -152,7 +152,7 @@ fn quarantined(
 }
 
 /// Since when links are in quarantine for the file, by their trusted ends.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct UnintendedSince(BTreeMap<NamedEnd, (Guid, Tick)>);
 
 impl UnintendedSince {

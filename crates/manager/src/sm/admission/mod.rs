@@ -95,7 +95,7 @@ impl Refusal {
 }
 
 /// Devices that are not let into the fabric, by the trusted ports before them.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Refusals {
     /// Those that this sweep has found so far.
     found: BTreeMap<End, Refusal>,

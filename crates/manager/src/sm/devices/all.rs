@@ -23,7 +23,7 @@ const SILENT_MAX: usize = 65_536;
 
 /// All nodes: in the order of the last plan's topology, then those found since. The first is the
 /// manager's own.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Devices {
     /// The contents of their ports' tables.
     pub tables: TableStore,

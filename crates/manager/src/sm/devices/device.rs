@@ -10,7 +10,7 @@ use super::observed::Observed;
 use super::work::Work;
 
 /// Identity of a node and its route.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Identity {
     pub guid: Guid,
     /// Egress ports of the directed route to it.
@@ -43,7 +43,7 @@ pub(crate) struct LidReading {
 }
 
 /// A node as the manager knows it.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Device {
     pub identity: Identity,
     pub observed: Observed,

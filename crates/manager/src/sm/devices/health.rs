@@ -6,7 +6,7 @@ use weft_state::State;
 use crate::ask::rtt::RoundTrip;
 
 /// Reliability of a node's answers and writes.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Health {
     /// It could not do its work in this sweep.
     pub failed: bool,

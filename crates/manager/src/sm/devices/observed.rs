@@ -38,7 +38,7 @@ pub(crate) fn reported_external_port(info: PortInfo) -> PortInfo {
 }
 
 /// Confirmed state of a node.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Observed {
     /// None before it has answered for the first time.
     pub node: Option<Arc<Node>>,

@@ -66,7 +66,7 @@ impl Stage {
 }
 
 /// The attributes that identify a node, as far as received.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct IdentityAnswers {
     pub info: Option<NodeInfo>,
     pub description: Option<NodeDescription>,
@@ -75,7 +75,7 @@ pub(crate) struct IdentityAnswers {
 }
 
 /// A read of several requests. It counts when all of it is there.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Reading {
     pub identity: Box<IdentityAnswers>,
     /// Ports whose PortInfo is to be read.
@@ -87,7 +87,7 @@ pub(crate) struct Reading {
 }
 
 /// Progress of a node in the current sweep.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Work {
     pub stage: Stage,
     /// Next item of the stage.

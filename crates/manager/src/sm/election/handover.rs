@@ -41,7 +41,7 @@ pub(super) struct Wait {
 }
 
 /// Handovers to better managers.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Handovers {
     pub under_way: Option<Handover>,
     /// No further one before this: the last one was not acknowledged.

@@ -77,7 +77,7 @@ pub(in crate::sm) enum Input<'a> {
 }
 
 /// Actions of an election.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::sm) enum Act {
     /// Send Get(SMInfo), or a Set with its action.
     Send {

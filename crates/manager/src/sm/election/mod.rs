@@ -47,7 +47,7 @@ const LATE_MAX: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_secs(1);
 
 /// Tracks whether the manager is called at its deadlines.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 struct Calls {
     /// The time of the last input.
     now: Tick,
@@ -58,7 +58,7 @@ struct Calls {
 }
 
 /// Role of this manager among the others.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Election {
     role: SmState,
     /// The sweep in which it became master.

@@ -64,7 +64,7 @@ impl Asks {
 }
 
 /// The other managers that were met.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Others {
     /// By their port GUIDs.
     pub peers: BTreeMap<Guid, Peer>,

@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A master that is being asked.
-#[derive(Debug, State)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Check {
     /// When the next request, or the verdict, is due.
     pub next: Tick,
@@ -29,7 +29,7 @@ pub(super) struct Check {
 }
 
 /// State of a standby about its master.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Watch {
     /// Its port GUID.
     pub master: Option<Guid>,

@@ -28,7 +28,7 @@ impl Rank {
 }
 
 /// The partitions of a table; the empty table of a port of which nothing is known has none.
-#[derive(Debug, Default, PartialEq, Eq, State)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub(super) struct Keys(BTreeMap<u16, Rank>);
 
 impl Keys {

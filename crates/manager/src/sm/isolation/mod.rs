@@ -115,7 +115,7 @@ enum News {
 }
 
 /// Links that break a rule, by the lower of their ends.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Isolation {
     offenders: BTreeMap<End, Offender>,
     noted: BTreeMap<End, Noted>,

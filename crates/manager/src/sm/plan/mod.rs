@@ -155,7 +155,7 @@ impl Plan {
 }
 
 /// The intended state of the fabric, and progress of a new plan.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Planning {
     pub plan: Plan,
     /// The LIDs that were given; they outlast a restart.

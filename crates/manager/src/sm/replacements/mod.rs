@@ -43,7 +43,7 @@ pub(crate) struct Successor {
 pub(crate) type Successors = BTreeMap<Guid, Successor>;
 
 /// What is known of replacements.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Replacements {
     pub successors: Successors,
     places: Places,

@@ -22,7 +22,7 @@ pub(super) struct Seen {
 }
 
 /// The last HFI at each port before one.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Places(BTreeMap<End, Seen>);
 
 impl Places {

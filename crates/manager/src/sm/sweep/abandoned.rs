@@ -9,7 +9,7 @@ use weft_state::State;
 use crate::sm::settings::SweepSettings;
 
 /// Devices that fell silent since the last completed sweep, and the sweeps abandoned since then.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Abandoned {
     silent: BTreeSet<Guid>,
     in_a_row: u32,

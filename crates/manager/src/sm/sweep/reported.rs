@@ -9,7 +9,7 @@ use crate::io::ReportedChange;
 const TRAPS_MAX: usize = 16;
 
 /// Traps that have reported a change since the last sweep began, in order.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct ReportedChanges(Vec<ReportedChange>);
 
 impl ReportedChanges {

@@ -26,7 +26,7 @@ pub(in crate::sm) enum Gate {
 }
 
 /// Progress of the switches towards the plan's tables.
-#[derive(Debug, Default, State)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Steps {
     /// Index of the table being written.
     pub(in crate::sm) step: usize,
