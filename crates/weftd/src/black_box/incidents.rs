@@ -222,6 +222,27 @@ mod tests {
     }
 
     #[test]
+    fn the_file_before_is_copied_counted_and_removed_with_its_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, before, copies] =
+            ["newest", "before", "copies"].map(|name| dir.path().join(name));
+        fs::write(&from, [7; 40]).unwrap();
+        fs::write(&before, [8; 30]).unwrap();
+        fs::create_dir(&copies).unwrap();
+        let files = (from.as_path(), Some(before.as_path()));
+        let fault = (1, Kind::DeviceFault, "a fault");
+        let saved = save(files, &copies, 100, fault).unwrap();
+        assert_eq!(saved.bytes, 70);
+        assert_eq!(list(&copies).unwrap(), [saved]);
+        let earlier = copies.join("incident-1-device-fault.earlier.weftrec");
+        assert_eq!(fs::read(&earlier).unwrap(), [8; 30]);
+        let alone = (from.as_path(), None);
+        save(alone, &copies, 100, (2, Kind::ByHand, "")).unwrap();
+        assert_eq!(kinds(&copies), [(2, Kind::ByHand)]);
+        assert!(!earlier.exists());
+    }
+
+    #[test]
     fn what_is_no_copy_is_not_listed() {
         let dir = tempfile::tempdir().unwrap();
         for name in [

@@ -3,8 +3,9 @@
 //!
 //! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
 //! no time, or the disk refuses, the recording ends, and the log and `weft incident list` say so. The first file of a start
-//! begins with the manager's start. When a file has its share of the budget, the manager's thread makes a checkpoint,
-//! with which the next one begins; the oldest files are removed where the budget asks for it.
+//! begins with the manager's start. When a file has its share of the budget, the manager's thread hands over the manager as
+//! it is at the end of an input, with which the next one begins as a checkpoint; the oldest files are removed where the
+//! budget asks for it.
 //!
 //! | module | contents |
 //! |---|---|
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
-use weft_replay::{Recorder, Sink};
+use weft_replay::{Frozen, Recorder, Sink};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -50,8 +51,8 @@ const END: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 enum Order {
     Chunk(Vec<u8>),
-    /// The first chunk of the next file.
-    Next(Vec<u8>),
+    /// The next file begins.
+    Next(Box<Frozen>),
     Save {
         kind: Kind,
         reason: String,
@@ -122,9 +123,9 @@ impl Sink for Chunks {
         self.progress.is_full()
     }
 
-    fn begin_next(&mut self, chunk: Vec<u8>) -> bool {
+    fn begin_next(&mut self, with: Frozen) -> bool {
         self.progress.set_full(false);
-        self.hand_over(Order::Next(chunk))
+        self.hand_over(Order::Next(Box::new(with)))
     }
 }
 

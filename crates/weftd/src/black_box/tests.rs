@@ -132,17 +132,23 @@ fn noise(len: usize) -> Vec<u8> {
     bytes.take(len).collect()
 }
 
-/// Gives the thread these orders; returns the recording's state and the files of the ring, the oldest first.
-fn written(dir: &Path, budget: u64, orders: Vec<Order>) -> (Arc<Progress>, Vec<u64>) {
+/// What is written.
+enum Part {
+    Chunk(Vec<u8>),
+    Checkpoint(Vec<u8>),
+}
+
+/// Writes that; returns how far the recording is and the bytes of the ring's files, the oldest first.
+fn written(dir: &Path, budget: u64, parts: Vec<Part>) -> (Arc<Progress>, Vec<u64>) {
     let place = place(dir, budget);
     let progress = Arc::new(Progress::new(budget));
-    let recording = thread::Recording::begin(place.clone(), Arc::clone(&progress)).unwrap();
-    let (to, queue) = mpsc::channel(orders.len().max(1));
-    for order in orders {
-        to.try_send(order).unwrap();
+    let mut recording = thread::Recording::begin(place.clone(), Arc::clone(&progress)).unwrap();
+    for part in parts {
+        match part {
+            Part::Chunk(chunk) => recording.chunk(&chunk),
+            Part::Checkpoint(chunk) => recording.next(|to| to(&chunk)),
+        }
     }
-    drop(to);
-    recording.run(queue);
     let files = fs::read_dir(&place.recordings).unwrap();
     let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -157,10 +163,10 @@ fn the_oldest_files_make_room_and_the_next_begins_at_its_share() {
     let file = |next| {
         let first = noise(2 << 10);
         let first = match next {
-            true => Order::Next(first),
-            false => Order::Chunk(first),
+            true => Part::Checkpoint(first),
+            false => Part::Chunk(first),
         };
-        [first, Order::Chunk(noise(6 << 10))]
+        [first, Part::Chunk(noise(6 << 10))]
     };
     let all = (0..12).flat_map(|number| file(number > 0)).collect();
     let (progress, files) = written(dir.path(), 64 << 10, all);
@@ -176,9 +182,9 @@ fn a_large_checkpoint_has_as_much_behind_it() {
     for (behind, is_full) in [(8 << 10, false), (12 << 10, true)] {
         let dir = tempfile::tempdir().unwrap();
         let all = vec![
-            Order::Chunk(noise(9 << 10)),
-            Order::Next(noise(10 << 10)),
-            Order::Chunk(noise(behind)),
+            Part::Chunk(noise(9 << 10)),
+            Part::Checkpoint(noise(10 << 10)),
+            Part::Chunk(noise(behind)),
         ];
         let (progress, _) = written(dir.path(), 64 << 10, all);
         assert_eq!(progress.is_full(), is_full, "{behind}");
@@ -189,9 +195,9 @@ fn a_large_checkpoint_has_as_much_behind_it() {
 fn a_file_that_alone_has_the_budget_ends_the_recording() {
     let dir = tempfile::tempdir().unwrap();
     let all = vec![
-        Order::Chunk(noise(9 << 10)),
-        Order::Next(noise(2 << 20)),
-        Order::Chunk(noise(9)),
+        Part::Chunk(noise(9 << 10)),
+        Part::Checkpoint(noise(2 << 20)),
+        Part::Chunk(noise(9)),
     ];
     let (progress, files) = written(dir.path(), 1 << 20, all);
     let (_, why) = progress.state().end.unwrap();

@@ -79,7 +79,7 @@ impl Recording {
         while let Some(order) = orders.blocking_recv() {
             match order {
                 Order::Chunk(chunk) => self.chunk(&chunk),
-                Order::Next(chunk) => self.next(&chunk),
+                Order::Next(manager) => self.next(|to| manager.write(to)),
                 Order::Save { kind, reason, told } => {
                     let saved = self.save(kind, &reason);
                     // Who asked may have gone.
@@ -94,7 +94,7 @@ impl Recording {
         }
     }
 
-    fn chunk(&mut self, chunk: &[u8]) {
+    pub(super) fn chunk(&mut self, chunk: &[u8]) {
         let Some(writer) = &mut self.writer else {
             return;
         };
@@ -121,8 +121,8 @@ impl Recording {
         }
     }
 
-    /// Begins the next file with a chunk that has a checkpoint.
-    fn next(&mut self, chunk: &[u8]) {
+    /// Begins the next file with the chunks that a checkpoint has.
+    pub(super) fn next(&mut self, checkpoint: impl FnOnce(&mut dyn FnMut(&[u8]))) {
         let Some(writer) = self.writer.take() else {
             return;
         };
@@ -140,7 +140,7 @@ impl Recording {
         self.progress.set_full(false);
         // A large checkpoint has as much again behind it.
         self.file.share = u64::MAX;
-        self.chunk(chunk);
+        checkpoint(&mut |chunk| self.chunk(chunk));
         let written = self.writer.as_ref().map_or(0, Writer::written);
         self.file.share = (self.place.budget / FILES).max(2 * written);
     }

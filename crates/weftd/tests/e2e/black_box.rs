@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use weft_replay::{FileError, Match, Replay, What};
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, configure, text, wait_for};
+use crate::harness::{Daemon, Start, configure, wait_for};
 use crate::quarantine::json;
 
 /// Two edge switches with two hosts each under two cores.
