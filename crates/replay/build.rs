@@ -4,7 +4,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates whose code decides what the manager sends.
-const CRATES: [&str; 6] = ["wire", "fabric", "config", "routing", "manager", "replay"];
+const CRATES: [&str; 8] = [
+    "state-derive",
+    "state",
+    "wire",
+    "fabric",
+    "config",
+    "routing",
+    "manager",
+    "replay",
+];
 
 fn main() -> io::Result<()> {
     let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);

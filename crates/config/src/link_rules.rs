@@ -11,6 +11,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 use crate::context::{Cx, Findings};
 use crate::document;
@@ -26,7 +27,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// What a rule does with a link that breaks it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum Action {
     /// Nothing: the rule is not applied.
     #[default]
@@ -40,7 +41,9 @@ pub enum Action {
 keywords! { Action { "off" => Off, "dry-run" => DryRun, "quarantine" => Quarantine } }
 
 /// A bit error rate in units of 10⁻¹⁸.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 #[serde(transparent)]
 pub struct BitErrorRate(pub u64);
 
@@ -84,7 +87,9 @@ impl fmt::Display for BitErrorRate {
 }
 
 /// A minute of the day in UTC, 0 to 1439.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 #[serde(transparent)]
 pub struct Minute(pub u16);
 
@@ -95,7 +100,7 @@ impl fmt::Display for Minute {
 }
 
 /// When links of hosts may be taken out of use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum Hosts {
     /// Not at all.
     #[default]
@@ -136,7 +141,7 @@ impl fmt::Display for Hosts {
 
 section! {
     /// `LinkRules`: rules for links with errors.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct LinkRules {
         /// How much may be taken out of use.
         bounds: Bounds = Bounds::default(), "Bounds" => Sub;
@@ -154,7 +159,7 @@ section! {
 
 section! {
     /// `Bounds`: how much may be taken out of use.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct Bounds {
         /// Most links in an hour.
         most_per_hour: u32 = 4, "MostPerHour" => One(u32s().within(0, 1000));
@@ -167,7 +172,7 @@ section! {
 
 section! {
     /// `Hold`: how long a link stays out of use.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct Hold {
         /// The first time; doubled each further time.
         first: Duration = Duration::from_secs(HOUR), "First" => One(span(1, 30 * DAY));
@@ -178,7 +183,7 @@ section! {
 
 section! {
     /// `SymbolErrors`: bit error rates over a short and a long time.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct SymbolErrors {
         /// What is done.
         action: Action = Action::Off, "Action" => One(keyword());
@@ -195,7 +200,7 @@ section! {
 
 section! {
     /// `Discards`: packets that a port dropped before it sent them.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct Discards {
         /// What is done.
         action: Action = Action::Off, "Action" => One(keyword());
@@ -208,7 +213,7 @@ section! {
 
 section! {
     /// `LinkQuality`: what a port says about its link, 5 excellent to 1 bad.
-    #[derive(Copy, Eq)]
+    #[derive(Copy, Eq, State)]
     pub struct LinkQuality {
         /// What is done.
         action: Action = Action::Off, "Action" => One(keyword());

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use weft_state::State;
 
 /// The most brackets of a pattern, the one of the ports included.
 const MAX_BRACKETS: usize = 10;
@@ -31,7 +32,7 @@ pub enum PatternError {
     Empty,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, State)]
 enum Piece {
     Literal(char),
     /// `?`: none or one character of the wild card's set.
@@ -42,7 +43,7 @@ enum Piece {
 }
 
 /// A range of numbers. A bound that starts with 0 fixes how many digits there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, State)]
 struct Digits {
     first: u32,
     last: u32,
@@ -53,7 +54,7 @@ struct Digits {
 ///
 /// `*` stands for any number and `?` for none or one of the characters `A-Z a-z 0-9 - , = . _`;
 /// a blank is none of them. `[first-last]` is a number, whose leading zeros count if a bound has them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, State)]
 #[serde(try_from = "String", into = "String")]
 pub struct NodePattern {
     text: String,

@@ -8,6 +8,7 @@ mod traffic;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::id::{Guid, Lid, Lmc, PKey};
 
 pub use link::{
@@ -134,7 +135,7 @@ const MC_DOS_ACTION: Named<McDosAction, u32> = named(
 );
 
 /// Ports that become active by themselves once their neighbour is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, State)]
 pub enum CascadeActivate {
     /// None.
     Disabled,

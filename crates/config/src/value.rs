@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 /// A duration in the format of fabric devices: 4.096 µs · 2ⁿ, n from 0 to 31.
 ///
@@ -34,14 +35,14 @@ impl TimeExponent {
 
 /// A part of a hundred (0 to 100).
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 #[serde(transparent)]
 pub struct Percent(pub u8);
 
 /// The largest packet payload, in bytes.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 pub enum Mtu {
     /// 2,048 bytes: wire code 4.

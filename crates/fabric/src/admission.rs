@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::id::{Guid, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo};
 
@@ -47,7 +48,9 @@ const ALL: [(Defect, &str); 10] = [
 ];
 
 /// A set of [`Defect`]s; displays as a list in words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, State,
+)]
 pub struct Defects(u16);
 
 impl Defects {
@@ -99,7 +102,7 @@ impl fmt::Display for Defects {
 }
 
 /// A device that is not let into the fabric: it is no node of the topology, unless other links lead to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct RefusedNode {
     /// The port before it, of a node that is trusted.
     pub trusted: (Guid, PortNum),

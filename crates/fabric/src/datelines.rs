@@ -9,10 +9,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_state::State;
 use weft_wire::id::{Guid, PortNum};
 
 /// Half of a lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub enum Half {
     /// Up to the dateline of the ring that the packet is in, and outside of rings.
     #[default]
@@ -27,7 +28,7 @@ impl Half {
 }
 
 /// Position of a switch's port in rings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct RingPort {
     /// The ring among those of the switch, counted from 1; 0 for a port in no ring.
     pub ring: u8,
@@ -51,7 +52,7 @@ impl RingPort {
 pub type RingPorts = Arc<[RingPort]>;
 
 /// The datelines of a fabric.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct Datelines {
     switches: BTreeMap<Guid, RingPorts>,
 }

@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
+use weft_state::State;
 use weft_wire::id::Lid;
 
 use crate::datelines::Datelines;
 
 /// The lane of every LID.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct Lanes {
     /// By LID; LIDs beyond the end are in lane 0.
     of_lid: Vec<u8>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_state::State;
 use weft_wire::id::Lid;
 
 use crate::tables::PortMask;
@@ -14,7 +15,7 @@ pub const MLIDS: u32 = 0x3FFF;
 
 /// The multicast forwarding tables: for each switch, the ports to which it sends what comes for a
 /// multicast LID.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct MulticastTables {
     rows: Vec<Arc<[PortMask]>>,
 }

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_state::State;
 use weft_wire::id::PortNum;
 
 use crate::tables::PortMask;
 use crate::topology::{NodeId, PortRef};
 
 /// Names one content of a table among those that go together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct TableId(pub u32);
 
 impl TableId {
@@ -88,7 +89,7 @@ pub const PORT_TABLES: usize = 11;
 pub type PortTableIds = [TableId; PORT_TABLES];
 
 /// The tables of all ports of one node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, State)]
 pub struct NodeTables {
     /// Number of its first port: 0 for a switch, 1 for an HFI.
     pub first: PortNum,
@@ -100,7 +101,7 @@ pub struct NodeTables {
 ///
 /// Nodes that did not change share their entries with the generation before, and equal tables are
 /// there once: 27,648 hosts have a few dozen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct PortTables {
     contents: Vec<Arc<[u8]>>,
     nodes: Vec<Arc<NodeTables>>,

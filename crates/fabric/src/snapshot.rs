@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::id::{Guid, Lid, PortNum};
 use weft_wire::sm::NodeDescription;
@@ -17,7 +18,7 @@ use crate::tables::{LinearTables, PortGroupTables};
 use crate::topology::{PortRef, Topology};
 
 /// A subnet manager seen in the fabric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct SmRecord {
     /// The port that it runs on.
     pub port: PortRef,
@@ -30,13 +31,14 @@ pub struct SmRecord {
     /// 0 to 15, the higher wins.
     pub priority: u8,
     /// Its key.
+    #[state(key)]
     pub sm_key: u64,
     /// Counts up while it lives.
     pub act_count: u32,
 }
 
 /// A node that is not as the topology file has it, and that no data reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct QuarantinedNode {
     /// The port before it, of a node that is trusted.
     pub trusted: (Guid, PortNum),
@@ -54,7 +56,7 @@ pub struct QuarantinedNode {
 
 /// Parts that a snapshot lacks: a file without them, or an answer to which they were not asked. All are false for
 /// what the manager publishes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct Lacking {
     /// Forwarding tables of all kinds.
     pub routes: bool,
@@ -68,8 +70,9 @@ pub struct Lacking {
     pub cables: bool,
 }
 
-/// The fabric at one moment.
-#[derive(Debug, Clone, Default)]
+/// The fabric at one moment. Its [`State`] is that of a snapshot which the subnet manager publishes: it has none of what is added
+/// later.
+#[derive(Debug, Clone, Default, State)]
 pub struct Snapshot {
     /// Goes up by one with each change that is published; 0 before the first.
     pub generation: u64,
@@ -93,11 +96,14 @@ pub struct Snapshot {
     pub refused: Vec<RefusedNode>,
     /// Multicast groups, virtual fabrics, device groups and records of nodes in quarantine. The subnet manager publishes
     /// none: they are added where a snapshot leaves the daemon.
+    #[state(skip)]
     pub administration: Arc<Administration>,
     /// Memories of cables. The subnet manager publishes none: they are read after a sweep, and added where a snapshot
     /// leaves the daemon.
+    #[state(skip)]
     pub cables: Arc<CableMemories>,
     /// What ports have counted; none where that is not known. The subnet manager publishes none.
+    #[state(skip)]
     pub counts: Option<Arc<CountsByPort>>,
     /// What it lacks.
     pub lacking: Lacking,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::lanes::Lanes;
 use crate::topology::SwitchIndex;
+use weft_state::State;
 use weft_wire::id::{Lid, PortNum};
 
 /// The entry of a linear table that drops the packet.
@@ -15,7 +16,7 @@ pub const UNREACHABLE: u8 = 0xFF;
 pub const LFT_BLOCK: usize = 64;
 
 /// The linear forwarding tables: for each switch, the egress port of each unicast LID.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct LinearTables {
     rows: Vec<Arc<[u8]>>,
     lanes: Arc<Lanes>,
@@ -78,7 +79,7 @@ impl LinearTables {
 }
 
 /// A set of ports of one switch, any of 0 to 255.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct PortMask([u64; 4]);
 
 impl PortMask {
@@ -175,7 +176,7 @@ impl FromIterator<PortNum> for PortMask {
 }
 
 /// The adaptive-routing groups of one switch.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct SwitchPortGroups {
     /// The PortGroup table: ports of each group.
     pub groups: Vec<PortMask>,
@@ -185,7 +186,7 @@ pub struct SwitchPortGroups {
 
 /// The adaptive-routing groups of all switches, in order of [`SwitchIndex`]; empty where adaptive
 /// routing is off.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct PortGroupTables {
     /// One entry a switch.
     pub switches: Vec<Arc<SwitchPortGroups>>,

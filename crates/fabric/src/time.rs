@@ -4,10 +4,11 @@ use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 /// Nanoseconds since a moment that the caller of a core chooses; never goes back.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 #[serde(transparent)]
 pub struct Tick(pub u64);

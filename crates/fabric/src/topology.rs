@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
+use weft_state::State;
 use weft_wire::enums::{LinkWidth, NodeType, PhysState, PortState};
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
@@ -12,15 +13,15 @@ use crate::export::escape_name;
 use crate::hfi_guids::hfi_port_guid;
 
 /// A node's dense index in one [`Topology`], in the order of discovery or generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct NodeId(pub u32);
 
 /// A switch's dense index among the switches of one [`Topology`], in the order of [`NodeId`]s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct SwitchIndex(pub u32);
 
 /// One port of one node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct PortRef {
     /// The node.
     pub node: NodeId,
@@ -29,7 +30,7 @@ pub struct PortRef {
 }
 
 /// A port: its reported state and the other end of its cable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct Port {
     /// State reported by the port. A switch's port 0 and every HFI port are end ports and
     /// hold their own base LID and LMC.
@@ -73,7 +74,7 @@ pub fn width_in_use(info: &PortInfo) -> LinkWidth {
 }
 
 /// A switch or an HFI.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct Node {
     /// Identity of the node. `local_port_num` is unused here.
     pub info: NodeInfo,
@@ -185,7 +186,7 @@ impl Node {
 }
 
 /// Nodes and cables; the two ends of every cable name each other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct Topology {
     nodes: Vec<Arc<Node>>,
     switches: Vec<NodeId>,

@@ -3,12 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::{Guid, Lid};
+use weft_state::State;
 use weft_wire::enums::Mtu;
 
 /// The members of one multicast LID, as the tables of the switches need them.
 ///
 /// Several multicast GIDs may share a LID; then this is all of them together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct MulticastLid {
     /// The multicast LID, 0xF0000000 to 0xF0003FFE.
     pub mlid: Lid,

@@ -67,6 +67,17 @@ pub enum FileError {
     /// The file cannot be read.
     #[error("cannot read the recording: {0}")]
     Io(#[from] io::Error),
+    /// It begins with a checkpoint, which only the code reads that wrote it.
+    #[error(
+        "it begins with a checkpoint of weft {version}, code {core}: only that code reads it, and this is weft {VERSION}, code \
+         {CORE}"
+    )]
+    OtherProgram {
+        /// Version of the program that recorded.
+        version: String,
+        /// Fingerprint of its code.
+        core: String,
+    },
     /// Its bytes have changed.
     #[error("damaged at byte {at}: {why}")]
     Damaged {

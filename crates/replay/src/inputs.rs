@@ -7,8 +7,11 @@ use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 
 use crate::call::Call;
+use crate::checkpoint::{CHECKPOINT_MAX, Checkpoint};
 use crate::file::{FileError, Header, Next, Reader};
-use crate::recorder::{CALL, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK};
+use crate::recorder::{
+    CALL, CHECKPOINT, CHECKPOINT_PART, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK,
+};
 
 /// A step's input.
 #[derive(Debug, Clone)]
@@ -21,6 +24,8 @@ pub enum What {
     Planned(u64),
     /// A rare input.
     Call(Box<Call>),
+    /// The manager's state, with which a recording begins that goes on from another one.
+    Checkpoint(Checkpoint),
 }
 
 impl What {
@@ -31,6 +36,7 @@ impl What {
             Self::Received(_) => "received",
             Self::Planned(_) => "planned",
             Self::Call(call) => call.name(),
+            Self::Checkpoint(_) => "checkpoint",
         }
     }
 }
@@ -72,6 +78,8 @@ pub(crate) struct Inputs<R> {
     place: usize,
     chunk_at: u64,
     now: Tick,
+    /// Pieces of a checkpoint that are read so far.
+    state: Vec<u8>,
     torn_at: Option<u64>,
     ended: bool,
 }
@@ -88,6 +96,7 @@ impl<R: Read> Inputs<R> {
             place: 0,
             chunk_at: 0,
             now: Tick(0),
+            state: Vec::new(),
             torn_at: None,
             ended: false,
         })
@@ -107,10 +116,15 @@ impl<R: Read> Inputs<R> {
     /// # Errors
     /// [`FileError`] where the recording cannot be read from here on.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, FileError> {
-        if self.ended || !self.fill()? {
-            return Ok(None);
-        }
-        let what = self.read_input()?;
+        let what = loop {
+            if self.ended || !self.fill()? {
+                return Ok(None);
+            }
+            if let Some(what) = self.read_input()? {
+                break what;
+            }
+            self.digest()?;
+        };
         let at = self.now;
         self.ended = self.chunk.first() == Some(&1) && self.place == self.tail();
         let digest = match self.ended {
@@ -154,14 +168,15 @@ impl<R: Read> Inputs<R> {
         Ok(true)
     }
 
-    fn read_input(&mut self) -> Result<What, FileError> {
+    /// The next input; none where that is a piece of one.
+    fn read_input(&mut self) -> Result<Option<What>, FileError> {
         let [kind] = self.array()?;
         let passed = self.number()?;
         self.now = Tick(self.now.0.saturating_add(passed));
-        match kind {
-            TICK => Ok(What::Tick),
-            RECEIVED => Ok(What::Received(self.packet()?)),
-            PLANNED => Ok(What::Planned(self.number()?)),
+        Ok(Some(match kind {
+            TICK => What::Tick,
+            RECEIVED => What::Received(self.packet()?),
+            PLANNED => What::Planned(self.number()?),
             CALL => {
                 let len = self.number()?;
                 let bytes = self.bytes(len)?;
@@ -170,10 +185,39 @@ impl<R: Read> Inputs<R> {
                     let what = "an input that this version does not know";
                     self.damaged(&format!("{what}: {error}"))
                 })?;
-                Ok(What::Call(Box::new(call)))
+                What::Call(Box::new(call))
             }
-            kind => Err(self.damaged(&format!("an input of kind {kind}, allowed are 1 to 4"))),
+            CHECKPOINT | CHECKPOINT_PART => {
+                self.read_state()?;
+                if kind == CHECKPOINT_PART {
+                    return Ok(None);
+                }
+                What::Checkpoint(Checkpoint(std::mem::take(&mut self.state).into()))
+            }
+            kind => {
+                let why = format!("an input of kind {kind}, allowed are 1 to 6");
+                return Err(self.damaged(&why));
+            }
+        }))
+    }
+
+    /// A piece of a checkpoint.
+    fn read_state(&mut self) -> Result<(), FileError> {
+        if !self.header.is_of_this_program() {
+            return Err(FileError::OtherProgram {
+                version: self.header.version.clone(),
+                core: self.header.core.clone(),
+            });
         }
+        let len = self.number()?;
+        let mut state = std::mem::take(&mut self.state);
+        state.extend_from_slice(self.bytes(len)?);
+        if state.len() > CHECKPOINT_MAX {
+            let most = CHECKPOINT_MAX >> 30;
+            return Err(self.damaged(&format!("a checkpoint of more than {most} GiB")));
+        }
+        self.state = state;
+        Ok(())
     }
 
     fn packet(&mut self) -> Result<Packet, FileError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_manager::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition};
+use weft_state::Masks;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::sm::aggregate::segments_mut;
@@ -25,7 +26,7 @@ const BAD_M_KEY: u16 = 256;
 
 /// Replaces each key by a number, the same key by the same number. The manager asks of a key only whether it is
 /// another one or 0, so that it does the same with masked ones. A masked key stays as it is.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Keys(BTreeMap<u64, u64>);
 
 impl Keys {
@@ -116,6 +117,16 @@ impl Keys {
         if Notice::decode(data).is_ok_and(|notice| notice.trap_number == BAD_M_KEY) {
             self.mask_at(data, NOTICE_M_KEY);
         }
+    }
+}
+
+impl Masks for Keys {
+    fn key(&mut self, key: u64) -> u64 {
+        self.mask(key)
+    }
+
+    fn datagram(&mut self, mad: &mut [u8]) {
+        self.in_datagram(mad);
     }
 }
 

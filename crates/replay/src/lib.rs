@@ -5,6 +5,7 @@
 //! | `recorded` | a manager whose inputs are recorded, in place of [`weft_manager::Manager`] |
 //! | `recorder` | inputs as bytes |
 //! | `call` | the inputs that are rare: the start, orders, settings |
+//! | `checkpoint` | the manager's state, with which a recording goes on from another one |
 //! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
@@ -14,10 +15,12 @@
 //! | `shorten` | a recording cut down to what a fault needs |
 //!
 //! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
-//! with its time. Plans are computed again in a replay, as they are a function of their inputs. Subnet
+//! with its time. A recording begins with the manager's start, or where it goes on from another one with a checkpoint: the
+//! manager's whole state, which only the code reads that wrote it. Plans are computed again in a replay, as they are a function of their inputs. Subnet
 //! administration, performance management and the other cores are not recorded.
 
 mod call;
+mod checkpoint;
 mod digest;
 pub mod file;
 mod inputs;
@@ -29,6 +32,7 @@ mod replay;
 mod shorten;
 
 pub use call::Call;
+pub use checkpoint::{Checkpoint, Frozen};
 pub use file::{CORE, FileError, Header, VERSION, Writer};
 pub use inputs::What;
 pub use recorded::Recorded;

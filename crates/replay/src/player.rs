@@ -1,20 +1,17 @@
 //! A manager that is given inputs, recorded ones or others.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use weft_fabric::Tick;
 use weft_manager::{Input, Output, PlanInput};
+use weft_state::StateError;
 
 use crate::call::Call;
 use crate::inputs::What;
 use crate::recorded::Recorded;
 use crate::recorder::Recorder;
-
-/// Plans that are asked for and not ready, beyond which the oldest are forgotten: a planner computes the last.
-const PLANS_MAX: usize = 8;
 
 /// What became of an input.
 pub(crate) enum Done {
@@ -24,13 +21,14 @@ pub(crate) enum Done {
     Panicked(Vec<Output>, String),
     /// The input is no input now: a plan that nobody asked for, a second start, or any other before the start.
     Misplaced,
+    /// It is no checkpoint.
+    Refused(StateError),
 }
 
 /// The manager, none before its start.
 #[derive(Debug, Default)]
 pub(crate) struct Player {
     manager: Option<Recorded>,
-    plans: BTreeMap<u64, Arc<PlanInput>>,
     /// Where its inputs are recorded again.
     recorder: Option<Recorder>,
 }
@@ -49,14 +47,15 @@ impl Player {
     }
 
     /// The manager, with the last plan that it asked for and has not yet.
-    pub(crate) fn into_manager(mut self) -> Option<(Recorded, Option<Arc<PlanInput>>)> {
-        let plan = self.plans.pop_last().map(|(_, plan)| plan);
-        Some((self.manager?, plan))
+    pub(crate) fn into_manager(self) -> Option<(Recorded, Option<Arc<PlanInput>>)> {
+        let manager = self.manager?;
+        let plan = manager.last_plan().and_then(|id| manager.plan(id));
+        Some((manager, plan))
     }
 
     /// The number of the last plan that it asked for and has not yet.
     pub(crate) fn plan(&self) -> Option<u64> {
-        self.plans.last_key_value().map(|(id, _)| *id)
+        self.manager.as_ref().and_then(Recorded::last_plan)
     }
 
     /// The digest of all outputs so far.
@@ -86,12 +85,19 @@ impl Player {
                 let made = catch_unwind(AssertUnwindSafe(make));
                 made.map(|made| *place = Some(made))
             }
-            (None, _) => return Done::Misplaced,
+            (place @ None, What::Checkpoint(from)) => {
+                let recorder = self.recorder.take();
+                match Recorded::restored(now, from, recorder) {
+                    Ok(restored) => *place = Some(restored),
+                    Err(error) => return Done::Refused(error),
+                }
+                Ok(())
+            }
+            (None, _) | (_, What::Checkpoint(_)) => return Done::Misplaced,
             (Some(manager), What::Planned(id)) => {
-                let Some(input) = self.plans.remove(id) else {
+                let Some(input) = manager.plan(*id) else {
                     return Done::Misplaced;
                 };
-                self.plans = self.plans.split_off(id);
                 let make = || manager.handle(now, Input::Planned(Box::new(input.make())));
                 catch_unwind(AssertUnwindSafe(make))
             }
@@ -99,7 +105,9 @@ impl Player {
                 return Done::Misplaced;
             }
             (Some(manager), what) => catch_unwind(AssertUnwindSafe(|| match what {
-                What::Tick | What::Planned(_) => manager.handle(now, Input::Tick),
+                What::Tick | What::Planned(_) | What::Checkpoint(_) => {
+                    manager.handle(now, Input::Tick)
+                }
                 What::Received(packet) => manager.handle(now, Input::Received(packet.clone())),
                 What::Call(call) => repeat(manager, now, call),
             })),
@@ -115,16 +123,7 @@ impl Player {
         let Some(manager) = &mut self.manager else {
             return Vec::new();
         };
-        let outputs: Vec<Output> = std::iter::from_fn(|| manager.poll()).collect();
-        for output in &outputs {
-            if let Output::Plan(input) = output {
-                self.plans.insert(input.id(), Arc::clone(input));
-            }
-        }
-        while self.plans.len() > PLANS_MAX {
-            self.plans.pop_first();
-        }
-        outputs
+        std::iter::from_fn(|| manager.poll()).collect()
     }
 }
 

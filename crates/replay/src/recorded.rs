@@ -1,7 +1,8 @@
 //! A manager whose inputs are recorded, with the calls of [`Manager`].
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use weft_fabric::{Guid, PortNum, Tick};
@@ -11,12 +12,17 @@ use weft_manager::sm::pause::Pause;
 use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
 use weft_manager::sm::replacements::{Replaced, ReplacementError, ReplacementOrder};
 use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError};
-use weft_manager::{CommandError, Input, Manager, Output, Settings};
+use weft_manager::{CommandError, Input, Manager, Output, PlanInput, Settings};
+use weft_state::{State, StateError, Writer};
 
 use crate::call::Call;
+use crate::checkpoint::{Checkpoint, Frozen};
 use crate::digest::Digest;
 use crate::keys::Keys;
 use crate::recorder::Recorder;
+
+/// Plans that are asked for and not ready, beyond which the oldest are forgotten: a planner computes the last.
+const PLANS_MAX: usize = 8;
 
 /// A manager, and the recorder of its inputs where there is one. It is read as a [`Manager`], and each call that
 /// changes it goes through here.
@@ -28,6 +34,8 @@ pub struct Recorded {
     digest: Option<Digest>,
     keys: Keys,
     recorder: Option<Recorder>,
+    /// Plans that it asked for and has not yet, by their numbers: a replay makes them again.
+    plans: BTreeMap<u64, Arc<PlanInput>>,
 }
 
 impl std::fmt::Debug for Recorded {
@@ -70,13 +78,68 @@ impl Recorded {
 
     /// A manager whose outputs are compared.
     pub(crate) fn compared(settings: Settings, stored: Option<&[u8]>) -> Self {
+        Self::of(Manager::new(settings, stored), BTreeMap::new())
+    }
+
+    /// The manager of a checkpoint, whose outputs are compared, and recorded where there is a recorder.
+    pub(crate) fn restored(
+        now: Tick,
+        from: &Checkpoint,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, StateError> {
+        let (manager, plans) = weft_state::read(&from.0)?;
+        let mut restored = Self::of(manager, plans);
+        restored.recorder = recorder;
+        let digest = restored.digest();
+        let recorder = restored.recorder.as_mut();
+        if recorder.is_some_and(|recorder| !recorder.checkpoint(now, from, digest)) {
+            restored.recorder = None;
+        }
+        Ok(restored)
+    }
+
+    fn of(manager: Manager, plans: BTreeMap<u64, Arc<PlanInput>>) -> Self {
         Self {
-            manager: Manager::new(settings, stored),
+            manager,
             outputs: VecDeque::new(),
             digest: Some(Digest::default()),
             keys: Keys::default(),
             recorder: None,
+            plans,
         }
+    }
+
+    /// The whole state, keys masked: a recording may begin with it. It is that at the end of an input.
+    pub fn checkpoint(&mut self) -> Checkpoint {
+        let mut to = Writer::new(&mut self.keys);
+        self.manager.write(&mut to);
+        self.plans.write(&mut to);
+        Checkpoint(to.into_bytes().into())
+    }
+
+    /// The same, not yet as bytes, for a recording that goes on at `at`.
+    pub fn freeze(&self, at: Tick) -> Frozen {
+        Frozen {
+            at,
+            manager: Box::new(self.manager.clone()),
+            plans: self.plans.clone(),
+            keys: self.keys.clone(),
+        }
+    }
+
+    /// Whether it asked for a plan that is not ready.
+    pub fn waits_for_a_plan(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
+    /// The number of the last plan that it asked for and has not yet.
+    pub(crate) fn last_plan(&self) -> Option<u64> {
+        self.plans.last_key_value().map(|(id, _)| *id)
+    }
+
+    /// A plan that it asked for and has not yet.
+    pub(crate) fn plan(&self, id: u64) -> Option<Arc<PlanInput>> {
+        self.plans.get(&id).cloned()
     }
 
     /// The digest of all outputs so far.
@@ -93,6 +156,33 @@ impl Recorded {
     pub fn stop_recording(&mut self) {
         self.recorder = None;
         self.digest = None;
+        self.plans.clear();
+    }
+
+    /// Goes on in another recording, where this one has enough: it begins with the state, and digests begin anew.
+    fn turn(&mut self) {
+        let Some(recorder) = self.recorder.as_ref().filter(|recorder| recorder.is_full()) else {
+            return;
+        };
+        let at = recorder.last();
+        let frozen = self.freeze(at);
+        let digest = Digest::default();
+        let recorder = self.recorder.as_mut();
+        let goes_on = recorder.is_some_and(|recorder| recorder.begin_next(frozen, digest.value()));
+        self.digest = Some(digest);
+        if !goes_on {
+            self.stop_recording();
+        }
+    }
+
+    /// Remembers what plan was asked for.
+    fn note_plan(&mut self, output: &Output) {
+        if let Output::Plan(input) = output {
+            self.plans.insert(input.id(), Arc::clone(input));
+            while self.plans.len() > PLANS_MAX {
+                self.plans.pop_first();
+            }
+        }
     }
 
     /// Passes on the inputs that are recorded so far.
@@ -111,6 +201,7 @@ impl Recorded {
         while let Some(output) = self.manager.poll() {
             if let Some(digest) = &mut self.digest {
                 digest.add(&output, &mut self.keys);
+                self.note_plan(&output);
             }
             self.outputs.push_back(output);
         }
@@ -122,6 +213,7 @@ impl Recorded {
         {
             self.stop_recording();
         }
+        self.turn();
     }
 
     /// As [`Manager::poll`].
@@ -133,6 +225,9 @@ impl Recorded {
     pub fn handle(&mut self, now: Tick, input: Input) {
         if let Some(recorder) = &mut self.recorder {
             recorder.input(now, &input, &mut self.keys);
+        }
+        if let Input::Planned(planned) = &input {
+            self.plans = self.plans.split_off(&planned.id().saturating_add(1));
         }
         self.manager.handle(now, input);
         self.settle();

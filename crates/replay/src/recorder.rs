@@ -5,6 +5,7 @@ use weft_manager::Input;
 use weft_wire::packet::Packet;
 
 use crate::call::Call;
+use crate::checkpoint::{Checkpoint, Frozen};
 use crate::keys::Keys;
 
 /// Bytes of inputs in a chunk, after which the next one begins.
@@ -18,11 +19,24 @@ pub(crate) const TICK: u8 = 1;
 pub(crate) const RECEIVED: u8 = 2;
 pub(crate) const PLANNED: u8 = 3;
 pub(crate) const CALL: u8 = 4;
+pub(crate) const CHECKPOINT: u8 = 5;
+pub(crate) const CHECKPOINT_PART: u8 = 6;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
     /// Takes the next chunk; false ends the recording.
     fn take(&mut self, chunk: Vec<u8>) -> bool;
+
+    /// Whether this recording has enough, so that another is to go on from a checkpoint.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Ends this recording and begins the next one; false ends the recording.
+    fn begin_next(&mut self, with: Frozen) -> bool {
+        let _ = with;
+        false
+    }
 }
 
 /// Writes the inputs of one manager.
@@ -47,6 +61,32 @@ impl Recorder {
             digest: 0,
             is_open: false,
         }
+    }
+
+    /// Whether the recording is to go on in another one.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.is_open && self.sink.is_full()
+    }
+
+    /// The manager's state as the first input of a recording, with the digest of no output. Returns whether the recording goes
+    /// on.
+    pub(crate) fn checkpoint(&mut self, now: Tick, state: &Checkpoint, digest: u64) -> bool {
+        (self.last, self.digest) = (now, digest);
+        state.chunks(now).all(|chunk| self.sink.take(chunk))
+    }
+
+    /// The time of the last input.
+    pub(crate) fn last(&self) -> Tick {
+        self.last
+    }
+
+    /// Goes on in another recording, which begins with the manager's state. Returns whether it does.
+    pub(crate) fn begin_next(&mut self, with: Frozen, digest: u64) -> bool {
+        if !self.flush() {
+            return false;
+        }
+        self.digest = digest;
+        self.sink.begin_next(with)
     }
 
     /// An input begins.
@@ -121,14 +161,18 @@ impl Recorder {
         keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
     }
 
-    /// Seven bits in a byte, the lowest first; the top bit says that there are more.
-    fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.chunk.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.chunk.push(number as u8);
+    fn number(&mut self, number: u64) {
+        put_number(&mut self.chunk, number);
     }
+}
+
+/// Seven bits in a byte, the lowest first; the top bit says that there are more.
+pub(crate) fn put_number(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
 }
 
 /// The input that a manager panicked at is in the recording.

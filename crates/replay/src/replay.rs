@@ -42,6 +42,8 @@ pub struct Step {
 /// A replay.
 pub struct Replay<R> {
     inputs: Inputs<R>,
+    /// What reading the first input came to, until it is asked for.
+    first: Option<Result<Option<Entry>, FileError>>,
     player: Player,
     steps: u64,
     parted: bool,
@@ -58,10 +60,16 @@ impl<R: Read> Replay<R> {
     /// Begins a replay.
     ///
     /// # Errors
-    /// [`FileError`] where it is no recording.
+    /// [`FileError`] where it is no recording, or begins with a checkpoint of another program.
     pub fn new(from: R) -> Result<Self, FileError> {
+        let mut inputs = Inputs::new(from)?;
+        let first = match inputs.next() {
+            Err(error @ FileError::OtherProgram { .. }) => return Err(error),
+            first => Some(first),
+        };
         Ok(Self {
-            inputs: Inputs::new(from)?,
+            inputs,
+            first,
             player: Player::default(),
             steps: 0,
             parted: false,
@@ -101,7 +109,8 @@ impl<R: Read> Replay<R> {
         if self.ended {
             return Ok(None);
         }
-        let Some(Entry { at, what, digest }) = self.inputs.next()? else {
+        let next = self.first.take().unwrap_or_else(|| self.inputs.next());
+        let Some(Entry { at, what, digest }) = next? else {
             return Ok(None);
         };
         self.steps += 1;
@@ -113,8 +122,11 @@ impl<R: Read> Replay<R> {
                 self.parted = true;
                 (Vec::new(), None)
             }
+            Done::Refused(error) => {
+                return Err(self.inputs.damaged(&format!("its checkpoint: {error}")));
+            }
             Done::Misplaced => {
-                let why = "a manager is not made first, and once";
+                let why = "a manager is not made, or a checkpoint read, first and once";
                 return Err(self.inputs.damaged(why));
             }
         };

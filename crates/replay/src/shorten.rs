@@ -124,6 +124,9 @@ fn up_to_the_fault(
             return Err(ShortenError::TooLong);
         }
         entries.push(entry);
+        if let Done::Refused(error) = &done {
+            return Err(inputs.damaged(&format!("its checkpoint: {error}")).into());
+        }
         if is_shown(&done, shows) {
             return Ok(entries);
         }
@@ -144,7 +147,7 @@ fn is_shown(done: &Done, shows: &impl Fn(Shown<'_>) -> bool) -> bool {
             outputs,
             panic: Some(words),
         }),
-        Done::Misplaced => false,
+        Done::Misplaced | Done::Refused(_) => false,
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use weft_state::State;
 
 use crate::network::{Egress, Network};
 
@@ -14,7 +15,7 @@ use crate::network::{Egress, Network};
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The kinds of all switches.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Kinds {
     /// Kind of each switch.
     of: Vec<u32>,

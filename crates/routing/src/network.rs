@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use weft_fabric::enums::{LinkSpeed, LinkWidth, PortState};
 use weft_fabric::{Guid, Lid, Lmc, NodeId, Port, PortNum, PortRef, Topology};
+use weft_state::State;
 
 use crate::error::RouteError;
 
@@ -12,7 +13,7 @@ use crate::error::RouteError;
 const ENTRIES_LIMIT: u64 = 1 << 36;
 
 /// A working link from one switch to another, seen from the sending end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Egress {
     /// The port here.
     pub port: u8,
@@ -27,7 +28,7 @@ pub struct Egress {
 }
 
 /// An end port at a switch: its own port 0 or an HFI's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct EndPort {
     /// The switch's port to it, 0 for itself.
     pub port: u8,
@@ -53,7 +54,7 @@ impl EndPort {
 }
 
 /// A switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(crate) struct Switch {
     pub(crate) node: NodeId,
     pub(crate) guid: Guid,
@@ -62,7 +63,7 @@ pub(crate) struct Switch {
 
 /// All switches with their links and end ports. Switches are numbered from 0 as in
 /// [`Topology::switches`]; methods that take a number expect one below [`Network::len`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct Network {
     pub(crate) switches: Vec<Switch>,
     egress_start: Vec<u32>,

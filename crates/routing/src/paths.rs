@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use weft_state::State;
+
 use crate::kinds::Kinds;
 use crate::network::{Egress, Network};
 use crate::planes::{Carry, Planes};
@@ -9,7 +11,7 @@ use crate::search::{self, Search, Start, columns_of, common, hull, span_of};
 use crate::sets::Sets;
 
 /// Legal next hops.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Paths {
     rule: Rule,
     /// Column of each switch as a destination.
@@ -18,7 +20,7 @@ pub(crate) struct Paths {
     kinds: Kinds,
 }
 
-#[derive(Debug)]
+#[derive(Debug, State)]
 enum Rule {
     /// Any path of least cost.
     Shortest(Planes),

@@ -6,8 +6,10 @@
 
 use std::ops::Range;
 
+use weft_state::State;
+
 /// Distances from every switch to every column, and which columns it reaches at all.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Planes {
     words: usize,
     planes: Vec<Vec<u64>>,

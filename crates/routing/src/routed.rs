@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use weft_fabric::{Lanes, LinearTables, PortGroupTables, Topology};
+use weft_state::State;
 
 use crate::adaptive::Groups;
 use crate::certificate::{
@@ -21,7 +22,7 @@ use crate::network::Network;
 use crate::settings::{EngineKind, Settings};
 
 /// The engine whose tables came through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub enum EngineUsed {
     /// `shortestpath`.
     ShortestPath,
@@ -43,8 +44,8 @@ pub enum EngineUsed {
     Dor,
     /// `layered`.
     Layered,
-    /// One that is not part of this crate, see [`route_by`].
-    Own(&'static str),
+    /// One that is not part of this crate, see [`route_by`]. The subnet manager has none, so that its state needs no name.
+    Own(#[state(skip)] &'static str),
 }
 
 impl fmt::Display for EngineUsed {
@@ -66,7 +67,7 @@ impl fmt::Display for EngineUsed {
 }
 
 /// Something the administrator should know about the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub enum Note {
     /// An engine was given up for the next one.
     Fallback {
@@ -143,18 +144,19 @@ impl fmt::Display for Note {
 }
 
 /// Certified tables.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct Routed {
     linear: Arc<LinearTables>,
     groups: Arc<PortGroupTables>,
     engine: EngineUsed,
     notes: Vec<Note>,
+    #[state(skip)]
     certificate_took: Duration,
     basis: Arc<Basis>,
 }
 
 /// Inputs of rerouting.
-#[derive(Debug)]
+#[derive(Debug, State)]
 struct Basis {
     engine: EngineUsed,
     plan: Plan,

@@ -1,6 +1,8 @@
 //! Sets of links by column: from the columns of each link to the links of each column, equal sets
 //! once.
 
+use weft_state::State;
+
 /// Links of a switch that one word of a set holds.
 const GROUP: usize = 64;
 
@@ -11,7 +13,7 @@ const FEW: u32 = 5;
 const WORDS: usize = 4;
 
 /// The distinct sets of one switch, numbered in order of their first column.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, State)]
 pub(crate) struct Sets {
     sets: Vec<[u64; WORDS]>,
     /// 64 columns of 64 links each, as many as are in use.

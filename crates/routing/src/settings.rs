@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::{Guid, NodeId, PortNum, PortRef};
+use weft_state::State;
 use weft_wire::sm::SwitchInfo;
 
 /// The engines that a configuration can name (`<RoutingAlgorithm>`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum EngineKind {
     /// `dmodc` on a tree, `shortestpath` elsewhere.
     #[default]
@@ -46,7 +47,7 @@ impl EngineKind {
 }
 
 /// Settings of routing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct Settings {
     /// The requested engine.
     pub engine: EngineKind,
@@ -84,7 +85,7 @@ impl Default for Settings {
 }
 
 /// The section `<FatTreeTopology>`, device groups resolved to nodes and ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct FatTreeSettings {
     /// Number of tiers of switches, 1 to 10.
     pub tier_count: u8,
@@ -115,7 +116,7 @@ impl Default for FatTreeSettings {
 }
 
 /// A group of destinations in `<RoutingOrder>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub enum OrderGroup {
     /// HFI ports; one that is in several groups counts for the first.
     Ports(BTreeSet<PortRef>),
@@ -124,7 +125,7 @@ pub enum OrderGroup {
 }
 
 /// The section `<HypercubeTopology>`, device groups resolved to nodes and ports.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct HypercubeSettings {
     /// HFI ports that are placed after all others.
     pub route_last: BTreeSet<PortRef>,
@@ -138,7 +139,7 @@ impl HypercubeSettings {
 }
 
 /// Cost and order of a port (`<PortData>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct PortCost {
     /// Of equal paths the one with the lowest order is taken (`vPort`).
     pub order: u8,
@@ -147,7 +148,7 @@ pub struct PortCost {
 }
 
 /// The section `<MeshTorusTopology>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct DorSettings {
     /// The dimensions in the order in which routes take them.
     pub dimensions: Vec<Dimension>,
@@ -201,7 +202,7 @@ impl Dimension {
 }
 
 /// A dimension of a mesh or torus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Dimension {
     /// Its last switch is joined to its first.
     pub toroidal: bool,
@@ -212,7 +213,7 @@ pub struct Dimension {
 }
 
 /// Algorithm by which a switch selects a new port (`AdaptiveRouting.Algorithm`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum AdaptiveAlgorithm {
     /// Any port of the group.
     Random,
@@ -224,7 +225,7 @@ pub enum AdaptiveAlgorithm {
 }
 
 /// The section `<AdaptiveRouting>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct AdaptiveSettings {
     /// Only routes whose port is lost are moved, congested ones stay.
     pub lost_route_only: bool,

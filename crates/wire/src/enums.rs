@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 use crate::layout::{Block, Field};
 use crate::print::Print;
@@ -13,7 +14,7 @@ use crate::print::Print;
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident($int:ty) { $( $(#[$vmeta:meta])* $variant:ident = $value:literal, $text:literal; )* }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State)]
         #[serde(transparent)]
         pub struct $name(pub $int);
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 use crate::layout::{Block, Field};
 use crate::print::Print;
@@ -10,7 +11,7 @@ use crate::print::Print;
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident($int:ty), $format:literal) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State)]
         #[serde(transparent)]
         pub struct $name(pub $int);
 
@@ -88,7 +89,9 @@ id!(
 
 /// A global identifier: a subnet's prefix and a port's identifier in it, printed as
 /// `0x%016x:0x%016x`.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 pub struct Gid {
     /// Subnet prefix, or the upper half of a multicast group's identifier.
     pub prefix: u64,

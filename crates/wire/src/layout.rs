@@ -204,6 +204,18 @@ macro_rules! layout {
             }
         }
 
+        impl ::weft_state::State for $name {
+            fn write(&self, to: &mut ::weft_state::Writer<'_>) {
+                $( $crate::layout::layout!(@keep to self.$field, $field); )*
+            }
+
+            fn read(from: &mut ::weft_state::Reader<'_>) -> Result<Self, ::weft_state::StateError> {
+                Ok(Self {
+                    $( $field: <$ty as ::weft_state::State>::read(from)?, )*
+                })
+            }
+        }
+
         impl Default for $name {
             /// All bits zero.
             fn default() -> Self {
@@ -229,6 +241,9 @@ macro_rules! layout {
             }
         }
     };
+    (@keep $to:ident $value:expr, m_key) => { $to.key($value) };
+    (@keep $to:ident $value:expr, sm_key) => { $to.key($value) };
+    (@keep $to:ident $value:expr, $field:ident) => { ::weft_state::State::write(&$value, $to) };
     (@width block $ty:ty) => { <$ty as $crate::Block>::LEN };
     (@width $reg:ident $ty:ty) => { std::mem::size_of::<$reg>() };
     (@count block $ty:ty) => { <$ty as $crate::Block>::COUNT };

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use weft_state::State;
+
 use crate::layout::Block;
 use crate::print::Print;
 
 /// UTF-8 text of up to `N` bytes, ended by a NUL where it is shorter. Any bytes are kept as they
 /// came.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub struct Text<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Text<N> {

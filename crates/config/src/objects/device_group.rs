@@ -1,6 +1,7 @@
 //! Device groups: named sets of ports.
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::id::{Guid, PortNum};
 
 use super::define;
@@ -16,6 +17,7 @@ const MAX_ENTRIES: usize = 65_536;
 
 section! {
     /// `DeviceGroups`: those of `Fm` add to those of `Common`.
+    #[derive(State)]
     pub struct DeviceGroups {
         /// The groups, in the order of the file: each includes earlier ones only.
         list: Vec<DeviceGroup> = Vec::new(), "DeviceGroup" => Subs(1024);
@@ -23,7 +25,9 @@ section! {
 }
 
 /// Types of nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 pub enum NodeType {
     /// Fabric interfaces: hosts and everything else that is no switch.
     Fi,
@@ -34,7 +38,9 @@ pub enum NodeType {
 keywords! { NodeType { "FI" => Fi, "SW" => Sw } }
 
 /// Selects ports by role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 pub enum DeviceSelect {
     /// All ports.
     All,
@@ -64,6 +70,7 @@ impl crate::syntax::Keyword for DeviceSelect {
 
 section! {
     /// `DeviceGroup`: every port that one of its lines describes.
+    #[derive(State)]
     pub struct DeviceGroup {
         /// Its name, unique among device groups.
         name: String = String::new(), "Name" => One(Text::of(63));

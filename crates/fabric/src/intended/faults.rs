@@ -3,9 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 /// What differs at the far end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, State)]
 #[repr(u8)]
 pub enum Fault {
     /// The file has no cable at the near port, or one to another port number.
@@ -27,7 +28,9 @@ const ALL: [(Fault, &str); 4] = [
 ];
 
 /// A set of [`Fault`]s; displays as a list in words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, State,
+)]
 pub struct Faults(u8);
 
 impl Faults {
@@ -72,7 +75,7 @@ impl fmt::Display for Faults {
 }
 
 /// What is done about a fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum Look {
     /// It is not looked for.
     #[default]
@@ -84,7 +87,7 @@ pub enum Look {
 }
 
 /// What is done about each fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Rules {
     /// Another NodeDesc.
     pub node_desc: Look,

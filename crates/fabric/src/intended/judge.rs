@@ -7,13 +7,14 @@
 
 use std::collections::VecDeque;
 
+use weft_state::State;
 use weft_wire::id::PortNum;
 
 use super::{Fault, Faults, Intended, IntendedEnd, Look, Rules};
 use crate::topology::{Node, NodeId, PortRef, Topology};
 
 /// A link that is not as the file has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Finding {
     /// The end nearer to the manager.
     pub trusted: PortRef,
@@ -29,7 +30,7 @@ pub struct Finding {
 }
 
 /// What is not as a file has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct Judgement {
     /// The links, those nearer to the manager first.
     pub findings: Vec<Finding>,

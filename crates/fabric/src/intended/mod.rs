@@ -19,6 +19,7 @@ mod stored;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::enums::NodeType;
 use weft_wire::id::{Guid, Lid, Lmc, PortNum};
 use weft_wire::sm::NodeDescription;
@@ -33,7 +34,7 @@ pub use faults::{Fault, Faults, Look, Rules};
 pub use judge::{Finding, Judgement, judge};
 
 /// A node of a topology file. What the file does not say is not compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct IntendedNode {
     /// NodeGUID.
     pub guid: Option<Guid>,
@@ -53,7 +54,7 @@ impl IntendedNode {
 }
 
 /// One end of a cable of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct IntendedEnd {
     /// Index of the node in [`Intended::nodes`].
     pub node: u32,
@@ -64,7 +65,7 @@ pub struct IntendedEnd {
 }
 
 /// A cable of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct IntendedLink {
     /// Both ends, in the order of the file.
     pub ends: [IntendedEnd; 2],
@@ -73,7 +74,7 @@ pub struct IntendedLink {
 }
 
 /// A subnet manager of a topology file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct IntendedSm {
     /// NodeGUID of its node.
     pub node_guid: Option<Guid>,
@@ -83,7 +84,7 @@ pub struct IntendedSm {
 
 /// The contents of a topology file: at least one cable, at most one a port, every node reached by some cable, and
 /// all of them joined. Made by [`IntendedBuilder`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Intended {
     nodes: Vec<IntendedNode>,

@@ -15,7 +15,7 @@ use weft_fabric::topology::TopologyBuilder;
 use weft_fabric::{Guid, Node, PortNum, PortRef, Snapshot, Tick, Topology, powered_on};
 use weft_manager::io::Event;
 use weft_manager::{Manager, Output};
-use weft_replay::Step;
+use weft_replay::{Step, What};
 use weft_testkit::{NoTap, World};
 use weft_wire::enums::SmState;
 
@@ -97,6 +97,13 @@ impl Seen {
     fn all(mut replay: FileReplay) -> Result<Self, String> {
         let mut seen = Self::default();
         while let Ok(Some(step)) = replay.next() {
+            if matches!(step.what, What::Checkpoint(_)) {
+                return Err(
+                    "this recording begins with a checkpoint: what the manager wrote to devices before is not in it; \
+                     --go-on needs one that begins with the manager's start"
+                        .to_owned(),
+                );
+            }
             for snapshot in published(&step) {
                 seen.take(snapshot);
             }

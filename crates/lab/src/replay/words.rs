@@ -10,6 +10,9 @@ pub(super) fn input_words(what: &What) -> String {
         What::Received(packet) => format!("received {}", datagram(&packet.mad)),
         What::Planned(id) => format!("plan {id} is ready"),
         What::Call(call) => call.name().replace('-', " "),
+        What::Checkpoint(state) => {
+            format!("goes on from a checkpoint of {} bytes", state.bytes().len())
+        }
     }
 }
 

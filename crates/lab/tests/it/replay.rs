@@ -20,13 +20,18 @@ fn weft_lab() -> Command {
 
 /// A fabric of `spec` that is up, and the recording of its manager.
 fn recorded(spec: &str) -> (World, Tape) {
+    let tape = Tape::default();
+    (recorded_on(spec, &tape), tape)
+}
+
+/// The same on any tape.
+fn recorded_on(spec: &str, tape: &Tape) -> World {
     let fabric = spec.parse::<weft_fabric::generate::FabricSpec>().unwrap();
     let fabric = Arc::new(fabric.generate().unwrap());
-    let tape = Tape::default();
     let (options, settings) = (Default::default(), Default::default());
     let mut world = World::taped(fabric, options, settings, NoTap, Some(tape.clone())).unwrap();
     assert_eq!(world.bring_up(MINUTE).unwrap(), Wait::Done);
-    (world, tape)
+    world
 }
 
 fn written(mut world: World, tape: &Tape, directory: &Path) -> PathBuf {
@@ -50,7 +55,14 @@ fn sweep(world: &mut World) {
 
 /// A recording in which a switch does not answer, after other things; and the GUID of the switch.
 fn recording_of_silence(directory: &Path) -> (PathBuf, String) {
-    let (mut world, tape) = recorded("fattree:16");
+    let tape = Tape::default();
+    let (world, name) = silenced(&tape);
+    (written(world, &tape, directory), name)
+}
+
+/// What is recorded there, on any tape.
+fn silenced(tape: &Tape) -> (World, String) {
+    let mut world = recorded_on("fattree:16", tape);
     let snapshot = world.snapshot();
     let switches = snapshot.topology.switches();
     let switch = snapshot.topology.node(*switches.last().unwrap()).unwrap();
@@ -61,8 +73,7 @@ fn recording_of_silence(directory: &Path) -> (PathBuf, String) {
     let silent = true;
     world.control(Control::Silence { node, silent }).unwrap();
     sweep(&mut world);
-    let name = node.to_string();
-    (written(world, &tape, directory), name)
+    (world, node.to_string())
 }
 
 fn parsed(text: &str) -> Value {
@@ -239,4 +250,43 @@ fn a_recording_is_cut_down_to_what_a_fault_needs() {
         assert_eq!(code, Some(2));
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn a_recording_that_begins_with_a_checkpoint_runs_again_and_is_cut_down_but_does_not_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let tape = Tape::turning(5, 60);
+    let (mut world, name) = silenced(&tape);
+    world.end_tape();
+    let until = format!("event:NodeSilent:{name}");
+    let mut shown = None;
+    for (number, bytes) in tape.files().iter().enumerate() {
+        let file = directory.path().join(format!("{number}.weftrec"));
+        fs::write(&file, bytes).unwrap();
+        let (code, text, error) = replay(&file, &["--until", &until, "--json"]);
+        assert_eq!(code, Some(0), "{text}{error}");
+        if parsed(&text)["stopped"] == true {
+            shown = shown.or(Some(file));
+        }
+    }
+    let file = shown.unwrap();
+    let (_, text, _) = replay(&file, &["--until", "step:1", "--steps"]);
+    assert!(text.contains(": goes on from a checkpoint of "), "{text}");
+    assert!(text.contains("fabric: generation"), "{text}");
+    let out = directory.path().join("short.weftrec");
+    let short = out.to_str().unwrap();
+    let (code, text, error) = replay(&file, &["--until", &until, "--shorten", short, "--json"]);
+    assert_eq!(code, Some(0), "{text}{error}");
+    let found = parsed(&text);
+    assert!(
+        found["inputs"].as_u64() < found["inputs_before"].as_u64(),
+        "{text}"
+    );
+    let (code, text, _) = replay(&out, &["--until", &until, "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(parsed(&text)["inputs"]["checkpoint"], 1, "{text}");
+    assert_eq!(parsed(&text)["stopped"], true, "{text}");
+    let (code, _, error) = replay(&file, &["--until", "step:2", "--go-on", "1"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("begins with a checkpoint"), "{error}");
 }

@@ -29,7 +29,7 @@ struct Part {
 }
 
 /// The attributes of one request; reused from request to request.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Batch {
     parts: Vec<Part>,
     data: Vec<u8>,

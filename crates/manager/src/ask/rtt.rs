@@ -4,8 +4,10 @@
 //! timeout = srtt + 4 · rttvar. Answers to retried datagrams are not
 //! sampled (Karn), because it is unknown which attempt was answered.
 
+use weft_state::State;
+
 /// Estimate of one target's round trip, or of all targets together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(crate) struct RoundTrip {
     smoothed_ns: u64,
     variation_ns: u64,

@@ -1,12 +1,13 @@
 //! Attributes that sweeps do not write (`<SkipAttributeWrite>`).
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::sm::AttributeId;
 
 /// Attributes that are not written though they differ: bits of `SM_SKIP_WRITE_…` in the vendor's
 /// `fm_xml.h`. Those of attributes that no sweep writes (SMInfo, GUIDInfo, Notice) stand for nothing. A switch's
 /// PortStateChange is cleared all the same.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct SkippedWrites(pub u32);
 
 impl SkippedWrites {

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::header::method;
 use weft_wire::smp::SmpView;
 
@@ -13,7 +14,7 @@ use super::rtt::RoundTrip;
 use super::window::Window;
 
 /// Bounds on requests in flight, and timeouts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(crate) struct Budget {
     /// The most requests outstanding to all targets together, 1 to 65,536.
     pub total: usize,
@@ -77,10 +78,11 @@ pub(crate) struct Target {
 }
 
 /// A request that waits for its answer.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Pending<T> {
     node: u32,
     tag: T,
+    #[state(datagram)]
     mad: Vec<u8>,
     attempt: u32,
     silent: bool,
@@ -89,7 +91,7 @@ struct Pending<T> {
     expires: Tick,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Slot<T> {
     generation: u16,
     pending: Option<Pending<T>>,
@@ -136,7 +138,7 @@ pub(crate) enum Expired<T> {
 }
 
 /// Pending requests; `T` is the caller's tag, returned with the answer.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Transactions<T> {
     budget: Budget,
     slots: Vec<Slot<T>>,

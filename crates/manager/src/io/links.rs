@@ -9,12 +9,13 @@ use weft_fabric::admission::Defects;
 use weft_fabric::intended::Faults;
 use weft_fabric::text::count;
 use weft_fabric::{Guid, PortNum};
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use crate::link_errors::{ErrorRule, LinkExcess};
 
 /// One end of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkEnd {
     /// GUID of the node.
     pub node: Guid,
@@ -31,7 +32,7 @@ impl fmt::Display for LinkEnd {
 }
 
 /// A link that is up and carries no data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct UnusedLink {
     /// One end.
     pub a: LinkEnd,
@@ -71,7 +72,7 @@ pub struct ErrorEntry {
 }
 
 /// What is done about a link that breaks a rule for links with errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum Standing {
     /// It is out of use.
     Isolated,
@@ -82,7 +83,7 @@ pub enum Standing {
 }
 
 /// Why a link stays in use although it breaks a rule for links with errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error, State)]
 pub enum Spared {
     /// It is the manager's own.
     #[error("it is the manager's own link")]
@@ -108,7 +109,7 @@ pub enum Spared {
 }
 
 /// A link that breaks a rule for links with errors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkErrors {
     /// The end that tells.
     pub a: LinkEnd,
@@ -132,7 +133,7 @@ impl fmt::Display for LinkErrors {
 }
 
 /// Why a link carries no data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Error, State)]
 pub enum UnusedReason {
     /// WidthPolicy refuses it.
     #[error("it came up with {}, WidthPolicy asks for {least}", count(.lanes, "lane"))]
@@ -220,7 +221,7 @@ impl UnusedReason {
 }
 
 /// A link or node that is not as the topology file has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct TopologyFault {
     /// The end nearer to the manager; none for the manager's own node.
     pub trusted: Option<LinkEnd>,
@@ -237,7 +238,7 @@ pub struct TopologyFault {
 }
 
 /// A node of the topology file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct ExpectedNode {
     /// NodeDesc, or its GUID where the file has none.
     pub name: String,

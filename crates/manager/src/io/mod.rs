@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, PortNum, Snapshot, text};
+use weft_state::State;
 use weft_wire::enums::{PhysState, SmState};
 use weft_wire::packet::Packet;
 
@@ -281,7 +282,7 @@ fn lost(begun: bool) -> &'static str {
 }
 
 /// Why a sweep began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum SweepReason {
     /// The first one.
     Start,
@@ -306,7 +307,7 @@ pub enum SweepReason {
 }
 
 /// Phases of a sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, State)]
 pub enum SweepPhase {
     /// No sweep is running.
     Idle,
@@ -321,7 +322,7 @@ pub enum SweepPhase {
 }
 
 /// Report of a sweep.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct SweepReport {
     /// Counts up from 1.
     pub number: u64,
@@ -366,7 +367,7 @@ pub struct SweepReport {
 }
 
 /// The loops of the loop test.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LoopSummary {
     /// Number of loops.
     pub loops: u32,

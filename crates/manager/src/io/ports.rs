@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_fabric::text::is_hidden;
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::enums::{LinkSpeed, LinkWidth};
 
 use super::CommandError;
@@ -41,7 +42,7 @@ impl PortOrder {
 }
 
 /// Why a port is changed, and who asks for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct PortNote {
     /// The reason, at most [`REASON_MAX`] bytes; may be empty.
     pub reason: String,
@@ -70,7 +71,7 @@ impl PortNote {
 }
 
 /// Actions on a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum PortAction {
     /// Switch it off; it stays off until it is enabled.
     Disable,
@@ -85,7 +86,7 @@ pub enum PortAction {
 }
 
 /// Widths and speeds that a port is to enable.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkChange {
     /// LinkWidth.Enabled, none to leave it.
     pub width: Option<LinkWidth>,

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use weft_fabric::{Guid, Lid};
 use weft_routing::Certificate;
+use weft_state::State;
 
 /// A trap that reports a change, so that a sweep follows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct ReportedChange {
     /// That of its [`Event::Trap`](super::Event::Trap).
     pub number: u64,
@@ -16,7 +17,7 @@ pub struct ReportedChange {
 }
 
 /// The linear tables that a sweep has written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct WrittenTables {
     /// Blocks that switches have confirmed.
     pub blocks: u64,
@@ -30,7 +31,7 @@ pub struct WrittenTables {
 }
 
 /// A switch that has confirmed blocks of its linear table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct WrittenSwitch {
     /// GUID of the switch.
     pub switch: Guid,
@@ -39,7 +40,7 @@ pub struct WrittenSwitch {
 }
 
 /// What the certificate proves of routes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Certified {
     /// Pairs of a switch and a LID with complete routes.
     pub routes: u64,

@@ -23,6 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weft_config::link_rules::{Action, BitErrorRate, LinkRules};
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 
 use crate::pm::Image;
 use readings::LastRead;
@@ -37,7 +38,7 @@ pub const TOLD_MAX: usize = 256;
 type End = (Guid, PortNum);
 
 /// A rule for links with errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, State)]
 pub enum ErrorRule {
     /// Bit error rates.
     SymbolErrors,
@@ -69,7 +70,7 @@ impl fmt::Display for ErrorRule {
 }
 
 /// A link that breaks a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkExcess {
     /// The end that tells.
     pub port: (Guid, PortNum),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weft_config::{DeviceGroups, NodeFacts, NodeType};
 use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology, hfi_port_guid};
+use weft_state::State;
 
 /// Selects ports.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub enum Selector {
     /// All end ports.
     All,
@@ -30,7 +31,7 @@ pub enum Selector {
 }
 
 /// A set of ports.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, State)]
 pub struct Members(Vec<Selector>);
 
 /// An end port with the inputs of its membership.

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Tick, Topology};
+use weft_state::State;
 
 use super::Manager;
 use super::devices::Devices;
@@ -140,7 +141,7 @@ impl Devices {
 }
 
 /// A link that is not to be used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 struct Link {
     ends: (PortRef, PortRef),
     reason: UnusedReason,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 
 use super::disabled::{Noted, Notes};
 use super::port_change::{End, PortChange, Step};
@@ -23,7 +24,7 @@ const NO_COMMAND: u64 = u64::MAX;
 const MANAGER: &str = "weftd";
 
 /// Commands that are not answered yet.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Commands {
     /// Each with the number of the sweep after which it is answered.
     sweeps: Vec<(u64, u64)>,

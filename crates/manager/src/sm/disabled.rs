@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::enums::PhysState;
 
 use super::Manager;
@@ -17,7 +18,7 @@ pub const LISTED_MAX: usize = 16_384;
 pub(crate) type Notes = BTreeMap<End, Noted>;
 
 /// The note on a port that is switched off.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Noted {
     pub since: Tick,
     pub note: PortNote,
@@ -28,7 +29,7 @@ pub(crate) struct Noted {
 }
 
 /// What a node is called, and its kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub(crate) struct Called {
     pub name: String,
     pub is_switch: bool,

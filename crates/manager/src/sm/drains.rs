@@ -11,12 +11,15 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topology, text};
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
+use weft_state::State;
 
 /// Note on routes that use drained parts.
 pub(super) const LEFT_ASIDE: &str = "drains ignored: they would cut parts off";
 
 /// A switch, or a link between two switches by one of its ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 pub enum Drain {
     /// The switch with this GUID.
     Switch(Guid),

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use super::settings::FlapSettings;
@@ -33,7 +34,7 @@ const PORTS_MAX: usize = 65_536;
 type End = (Guid, PortNum);
 
 /// Losses of links, by the ports that saw them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Flapping {
     watched: BTreeMap<End, Watched>,
     /// Ports whose links are not to be used.
@@ -59,7 +60,7 @@ pub(crate) struct Sentence {
 }
 
 /// A verdict on a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) enum News {
     /// It is in quarantine, for so many losses within the window.
     Quarantined(End, u32),
@@ -68,7 +69,7 @@ pub(super) enum News {
 }
 
 /// A port whose link was lost within the window.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Watched {
     /// Losses within the window, in order of time.
     losses: VecDeque<Tick>,
@@ -77,7 +78,7 @@ struct Watched {
 }
 
 /// State of a port, as far as it tells that its link was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct LinkState {
     pub state: PortState,
     /// `IsSMConfigurationStarted`, which is cleared when the link goes down.
@@ -94,7 +95,7 @@ impl LinkState {
 }
 
 /// Why a port's link is not to be used for a while.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 pub(super) struct Bar {
     reason: UnusedReason,
     pub(super) since: Tick,

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
+use weft_state::State;
 
 use super::Manager;
 use super::store::{self, Kept};
@@ -31,7 +32,7 @@ pub enum Told {
 }
 
 /// The master's state, as a standby knows it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Inheritance {
     state: Option<Vec<u8>>,
     /// The members of multicast groups are the master's.

@@ -10,6 +10,7 @@
 //! that finds the key of a later term than its own was replaced, and writes nothing before it knows by whom.
 
 use weft_fabric::{Guid, PortNum};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::bits::{load, store};
 use weft_wire::header::{MadHeader, class};
@@ -32,7 +33,7 @@ const REACH: u32 = 16;
 pub(super) const TERM_MAX: u64 = 1 << 48;
 
 /// Terms that this manager knows of; 0 is that of the M_Key of opafm.xml.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Keys {
     /// The highest; of a master its own.
     term: u64,

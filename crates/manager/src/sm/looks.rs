@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::{Guid, Lid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::sm::{AttributeId, PortModifier, PortStateInfo, Repeated, decode_blocks};
 use weft_wire::smp::SmpView;
 
@@ -16,7 +17,7 @@ use crate::ask::batch::STATES_PER_REQUEST;
 use crate::io::SweepReason;
 
 /// Switches that have reported a change during a sweep, or while they were looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Looks(BTreeSet<Guid>);
 
 impl Manager {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{Guid, Lid, PKey, Sl};
 use weft_routing::{LoopPath, LoopSettings};
+use weft_state::State;
 use weft_wire::header::{class, method, version};
 use weft_wire::packet::Packet;
 
@@ -127,7 +128,7 @@ pub struct LoopTestStatus {
 }
 
 /// What the loop test is to do.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(super) struct LoopTest {
     pub(super) running: bool,
     pub(super) by_order: bool,

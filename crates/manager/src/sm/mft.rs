@@ -1,6 +1,7 @@
 //! Content of a switch's multicast table: confirmed, and possible.
 
 use weft_fabric::{FIRST_MLID, PortMask};
+use weft_state::State;
 use weft_wire::sm::{AttributeId, MulticastModifier};
 
 use crate::ask::batch::Batch;
@@ -17,7 +18,7 @@ pub(crate) type Words = [u64; BLOCK];
 ///
 /// A row that was sent and not confirmed may be there or not: until the switch has confirmed it, it counts
 /// as holding both the old and the sent one. A change of trees is safe only if that is so.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Mft {
     /// All ports that each row may have.
     possible: Vec<PortMask>,

@@ -118,6 +118,7 @@ pub(crate) mod wanted;
 use std::sync::Arc;
 
 use weft_fabric::{Snapshot, Tick};
+use weft_state::State;
 
 use crate::ask::Transactions;
 use crate::ask::batch::Batch;
@@ -140,7 +141,7 @@ pub use store::written_by_newer;
 use sweep::Sweep;
 
 /// Purpose of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 enum Tag {
     /// A node's pipeline in this sweep, with the item at which the request began.
     Stage {
@@ -163,7 +164,7 @@ enum Tag {
 /// call [`Manager::handle`] with [`Input::Tick`] at [`Manager::deadline`], for the first
 /// time to start the first sweep. Requests expire with [`Input::Tick`] only: a caller that was delayed
 /// first passes in datagrams that have arrived meanwhile.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub struct Manager {
     settings: Settings,
     /// The fabric as its devices have confirmed it.
@@ -183,10 +184,11 @@ pub struct Manager {
 }
 
 /// Requests to devices, and the order of nodes.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Requests {
     transactions: Transactions<Tag>,
     /// The request that is being made.
+    #[state(skip)]
     batch: Batch,
     schedule: Schedule,
     /// There is more to do at once, after other inputs.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::sm::MulticastModifier;
 
 use super::Manager;
@@ -20,7 +21,7 @@ use crate::io::SweepReason;
 use crate::multicast::MulticastLid;
 
 /// Progress of a change of members.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(super) enum Update {
     /// Tables match the members.
     #[default]

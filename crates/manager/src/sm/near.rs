@@ -9,6 +9,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use weft_fabric::{Guid, Lid, Lmc, NodeId, PortNum, PortRef};
+use weft_state::State;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
@@ -23,7 +24,7 @@ const REPORTS_MAX: usize = 16;
 const DETOURS_MAX: usize = 4;
 
 /// Requests for the next sweep.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Reports {
     /// Switches that report changes.
     switches: BTreeSet<Guid>,
@@ -50,7 +51,7 @@ impl Reports {
 }
 
 /// A sweep that looks only where something was reported.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Near {
     /// Switches that were looked for over other neighbours.
     searched: BTreeSet<u32>,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, Node, Tick, Topology};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::id::Gid;
 use weft_wire::sm::{Notice, Trap, TrapGid};
@@ -25,7 +26,7 @@ const REPEATED_WITHIN_NS: u64 = 5 * SECOND_NS;
 const SERVICES_MAX: usize = 65_536;
 
 /// Traps that came lately.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Lately {
     seen: VecDeque<(Lid, u16, u64, Tick)>,
     second: u64,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weft_fabric::{Guid, Snapshot};
+use weft_state::State;
 
 use super::devices::Device;
 use super::notices::Lately;
@@ -18,8 +19,10 @@ const FAULTS_PER_SWEEP_MAX: u32 = 256;
 const TOLD_MAX: usize = 16;
 
 /// Pending outputs, and the last published state.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Outbox {
+    /// Empty at the end of an input.
+    #[state(skip)]
     queue: VecDeque<Output>,
     /// Faults of devices in this sweep.
     faults: u32,

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use weft_fabric::{Lid, Tick};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::enums::{PortState, SmState};
 use weft_wire::sm::{AttributeId, PortInfo, PortModifier};
@@ -20,7 +21,7 @@ use crate::io::SweepReason;
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Readings of the manager's own port.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct OwnPort {
     /// When it is read next, none before the first sweep.
     due: Option<Tick>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::Tick;
+use weft_state::State;
 
 use super::Manager;
 use crate::io::{Event, SweepReason};
@@ -16,7 +17,7 @@ use crate::io::{Event, SweepReason};
 pub const PAUSE_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// A pause of sweeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Pause {
     /// When it began.
     pub since: Tick,

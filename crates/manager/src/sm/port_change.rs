@@ -2,6 +2,7 @@
 //! resulting state.
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::enums::PhysState;
 use weft_wire::sm::PortInfo;
 use weft_wire::smp::SmpView;
@@ -20,7 +21,7 @@ const DISABLED_MAX: usize = 16_384;
 pub(crate) type End = (Guid, PortNum);
 
 /// A change of a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(super) struct PortChange {
     /// Number of the command.
     pub(super) id: u64,
@@ -35,7 +36,7 @@ pub(super) struct PortChange {
 }
 
 /// Request of the first change that is in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) enum Step {
     /// The read of its state.
     Read,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::text::is_hidden;
 use weft_fabric::{PortNum, PortRef, Tick};
+use weft_state::State;
 
 use super::Manager;
 use super::barred_links::Barred;
@@ -74,11 +75,11 @@ pub struct QuarantineOrder {
 }
 
 /// Ports that an operator has put into quarantine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub(crate) struct ByHand(pub(super) BTreeMap<End, Placed>);
 
 /// One of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Placed {
     pub since: Tick,
     pub comment: String,

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_fabric::{Guid, Lid, PortNum, text};
+use weft_state::State;
 use weft_wire::enums::PortState;
 use weft_wire::sm::PortInfo;
 
@@ -24,7 +25,7 @@ use crate::io::Output;
 use crate::multicast::MulticastLid;
 
 /// Registrations of clients at subnet administration, as far as the fabric depends on them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Registrations {
     /// Members of each multicast group; `None` before they are passed in: until then tables stay as they
     /// are found.
@@ -39,7 +40,7 @@ pub(super) struct Registrations {
 }
 
 /// Ports that still have to register again.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Registering {
     /// Nodes whose end ports have not confirmed it. At most as many as the fabric has.
     pending: BTreeSet<Guid>,

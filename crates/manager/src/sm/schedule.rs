@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use weft_fabric::Tick;
+use weft_state::State;
 
 use super::devices::{Devices, Stage, Work};
 
 /// Nodes that have work, and when they may do it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Schedule {
     /// Nodes that may have something to send.
     ready: VecDeque<u32>,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
 use weft_routing::Note;
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::AttributeId;
 
@@ -11,7 +12,7 @@ use super::pause::Pause;
 use crate::io::{CommandError, SweepPhase};
 
 /// Requests of one attribute since the start, those inside of Aggregates included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct AttributeCount {
     /// The attribute.
     pub attribute: AttributeId,
@@ -53,7 +54,7 @@ pub struct Status {
 }
 
 /// Counters since the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Totals {
     /// Datagrams sent, retries included.
     pub sent: u64,

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{NodeId, Port, PortMask, PortRef, Topology};
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use super::devices::Devices;
 
 /// Multicast rows that led to switches that are not known now. These may hold them as they were, and pass
 /// on what their own hosts send: together with new trees it comes to switches twice.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct StrangerRows {
     /// By row, the sweep that has found it.
     found: BTreeMap<usize, u64>,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_fabric::PortNum;
+use weft_state::State;
 use weft_wire::sm::{
     AttributeId, PKeyModifier, PortModifier, ScScModifier, ScVlModifier, VlArbModifier,
     VlArbSection,
@@ -206,7 +207,7 @@ impl Kind {
 const UNSWEPT: usize = 256;
 
 /// Every distinct table once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct TableStore {
     /// Empty where a name is free.
     contents: Vec<Arc<[u8]>>,

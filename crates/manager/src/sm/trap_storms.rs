@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Lid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::sm::Trap;
 use weft_wire::sm::trap::TrapLink;
 
@@ -23,11 +24,11 @@ const STORM: &str = "traps of errors of its link, more than TrapThreshold";
 const PORTS_MAX: usize = 4_096;
 
 /// Traps of ports.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Storms(BTreeMap<(Guid, PortNum), Window>);
 
 /// Traps of a port since the window began.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 struct Window {
     since: Tick,
     count: u32,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::intended::{Fault, Faults, Finding, Judgement, judge};
 use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, QuarantinedNode, Tick, Topology};
+use weft_state::State;
 
 use super::barred_links::Barred;
 use super::settings::TopologySettings;
@@ -21,7 +22,7 @@ const EVENTS_MAX: usize = 4_096;
 type NamedEnd = (Guid, PortNum);
 
 /// What is not as the file has it, in a plan's fabric.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Unintended {
     judgement: Judgement,
     /// The same under names that outlast numbers of nodes: by the trusted end.
@@ -151,7 +152,7 @@ fn quarantined(
 }
 
 /// Since when links are in quarantine for the file, by their trusted ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct UnintendedSince(BTreeMap<NamedEnd, (Guid, Tick)>);
 
 impl UnintendedSince {

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::{Guid, Node, NodeId, PortMask, PortNum, PortRef, Topology};
+use weft_state::State;
 use weft_wire::enums::{LinkInitReason, LinkSpeed, LinkWidth, PortState};
 use weft_wire::sm::PortInfo;
 
@@ -26,7 +27,7 @@ use crate::io::{Event, LinkEnd, UnusedLink, UnusedReason};
 const LISTED_MAX: usize = 256;
 
 /// Ports of a node whose links should be active and are not.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, State)]
 pub(super) struct InactivePorts {
     /// At the end of the last sweep.
     once: PortMask,
@@ -55,7 +56,7 @@ impl InactivePorts {
 }
 
 /// The links of a topology that carry no data.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct UnusedLinks {
     /// The reason by each of a link's two ends.
     reasons: BTreeMap<PortRef, UnusedReason>,

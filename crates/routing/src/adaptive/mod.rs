@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{PortGroupTables, PortMask, SwitchPortGroups, Topology, UNREACHABLE};
+use weft_state::State;
 
 use self::port_sets::Lids;
 pub(crate) use self::port_sets::PortSets;
@@ -19,14 +20,14 @@ use crate::paths::Candidates;
 use crate::routed::Note;
 
 /// Table sizes of a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 struct Capacity {
     groups: usize,
     entries: usize,
 }
 
 /// Destinations that exceeded the tables of a switch, or of all of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 struct Limited {
     /// LIDs that choose among fewer ports than they could.
     lids: u64,
@@ -35,7 +36,7 @@ struct Limited {
 }
 
 /// The groups of all switches, with their inputs.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Groups {
     pub(crate) tables: PortGroupTables,
     /// By switch, its table sizes and the destinations that exceeded them.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use weft_fabric::{PortMask, PortNum};
+use weft_state::State;
 
 use crate::engine::Pruning;
 use crate::network::{EndPort, Network};
@@ -11,7 +12,7 @@ use crate::paths::{Candidates, Paths};
 
 /// Sets of at least two ports of one switch, each with the LIDs for which the switch may choose
 /// any of them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct PortSets {
     sets: BTreeMap<PortMask, Vec<Range<u32>>>,
 }

@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use weft_state::State;
+
 use super::Tables;
 use super::classes::{Class, Spans};
 use super::dependency::Dependencies;
@@ -17,7 +19,7 @@ use super::tile::{Tile, read, wait};
 use super::view::View;
 
 /// Findings of a tile whose routes all end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Known {
     pub(super) graph: Dependencies,
     /// See [`Tile::carries`].

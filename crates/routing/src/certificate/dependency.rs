@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use weft_state::State;
 
 use super::view::View;
 
@@ -12,7 +13,7 @@ const SHARE: usize = 1 << 13;
 
 /// The channel-dependency graph as bits: row = a link, column = the place of the next link among
 /// those of the switch in between.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(super) struct Dependencies {
     words: Vec<u64>,
     row_start: Arc<[u32]>,

@@ -29,6 +29,7 @@ mod transition;
 mod view;
 
 use weft_fabric::{LinearTables, NodeId, PortGroupTables, Topology};
+use weft_state::State;
 
 use self::dependency::Dependencies;
 use self::diagnosis::Diagnosis;
@@ -51,7 +52,7 @@ pub struct Tables<'a> {
 }
 
 /// Proof that tables are good for one topology; only [`certify`] makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct Certificate {
     /// LIDs that were followed, of HFIs and of switches.
     lids: u64,
@@ -111,7 +112,7 @@ pub fn certify(topology: &Topology, tables: Tables<'_>) -> Result<Certificate, R
 }
 
 /// Result of certifying good tables.
-#[derive(Debug)]
+#[derive(Debug, State)]
 struct Judged {
     certificate: Certificate,
     view: View,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use weft_fabric::{Lanes, LinearTables, Node, PortGroupTables, SwitchIndex, Topology};
+use weft_state::State;
 
 use super::again::{Again, Known, States};
 use super::changes::{Changes, Kinds, changed_lids};
@@ -19,7 +20,7 @@ use super::{Certificate, Judged, Refusal, Tables, answers, judge, summary};
 const KEPT_LIMIT: usize = 1 << 24;
 
 /// A certificate with all that shows it.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Proof {
     pub(super) judged: Judged,
     /// The nodes of the topology.
@@ -31,7 +32,7 @@ pub(crate) struct Proof {
 }
 
 /// Proof that data flows.
-#[derive(Debug)]
+#[derive(Debug, State)]
 struct Parts {
     /// Findings of each tile of data classes, in the order of [`coarse`].
     tiles: Vec<Arc<Known>>,

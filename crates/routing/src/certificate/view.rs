@@ -5,11 +5,12 @@ use rayon::prelude::*;
 use weft_fabric::datelines::ring_port;
 use weft_fabric::enums::PortState;
 use weft_fabric::{Datelines, Half, Lanes, NodeId, PortMask, PortNum, PortRef, RingPort, Topology};
+use weft_state::State;
 
 use super::finding::Finding;
 
 /// A directed link between two switches; where lanes have halves, one half of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct Link {
     /// The sending port.
     pub(super) port: u8,
@@ -26,7 +27,7 @@ pub(super) struct Link {
 }
 
 /// The owner of some LIDs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct End {
     /// The switch that it is on.
     pub(super) switch: u32,
@@ -47,7 +48,7 @@ impl End {
 }
 
 /// The topology, read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub(super) struct View {
     /// Node of each switch.
     pub(super) nodes: Vec<NodeId>,

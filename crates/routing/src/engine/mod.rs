@@ -31,6 +31,7 @@ use std::sync::Arc;
 pub(crate) use updown::UpDown;
 
 use weft_fabric::LinearTables;
+use weft_state::State;
 
 use crate::adaptive::PortSets;
 use crate::network::Network;
@@ -61,7 +62,7 @@ pub trait Engine {
 }
 
 /// Result of an engine.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub struct Plan {
     /// Linear tables of all switches, with the lane of each LID.
     pub(crate) linear: Arc<LinearTables>,
@@ -76,7 +77,7 @@ pub struct Plan {
 }
 
 /// The ports among which a switch may choose.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) enum Choices {
     /// The engine has chosen one port for each LID.
     None,
@@ -123,7 +124,7 @@ impl Plan {
 }
 
 /// Selects candidates among the legal next hops.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, State)]
 pub(crate) struct Pruning {
     /// Prefer links inside the chassis, and uplinks where tiers are known.
     pub(crate) spine_first: bool,

@@ -1,10 +1,12 @@
 //! Switches as destinations: many follow each other, and are then routed to at once.
 
+use weft_state::State;
+
 use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 
 /// A switch as a destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct Target {
     /// The switch.
     pub(super) switch: u32,

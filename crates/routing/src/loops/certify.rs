@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use weft_fabric::enums::PortState;
 use weft_fabric::{Lid, LinearTables, NodeId, PortNum, PortRef, SwitchIndex, Topology};
+use weft_state::State;
 
 use super::LoopPath;
 
@@ -49,7 +50,7 @@ pub enum LoopFault {
 }
 
 /// How often links are in loops.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct LoopCoverage {
     /// Packets' circles over each link between switches, by its sending port: each link is there twice.
     pub circles: BTreeMap<PortRef, u32>,

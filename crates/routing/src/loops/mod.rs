@@ -16,6 +16,7 @@ mod links;
 use std::ops::Range;
 
 use weft_fabric::{Lid, NodeId, PortRef, Topology};
+use weft_state::State;
 
 pub use certify::{LoopCoverage, LoopFault, certify_loops};
 use links::{Links, Walk};
@@ -27,7 +28,7 @@ pub const LOOP_LENGTH: (u8, u8) = (2, 4);
 const STEPS_MAX: u64 = 50_000_000;
 
 /// The loops that are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct LoopSettings {
     /// Most links of a loop; values outside [`LOOP_LENGTH`] count as the nearest one inside.
     pub length_max: u8,
@@ -38,7 +39,7 @@ pub struct LoopSettings {
 }
 
 /// A loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct LoopPath {
     /// The port by which a packet leaves each of its switches, from its first switch on.
     pub hops: Vec<PortRef>,
@@ -61,7 +62,7 @@ impl LoopPath {
 }
 
 /// The loops of a fabric.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct LoopPaths {
     /// In the order in which they were found.
     pub paths: Vec<LoopPath>,

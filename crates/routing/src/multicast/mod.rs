@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weft_fabric::{Guid, Lid, MLIDS, MulticastTables, NodeId, PortRef, Topology};
+use weft_state::State;
 use weft_wire::enums::Mtu;
 
 use crate::certificate::{MulticastCertificate, MulticastRefusal, certify_multicast};
@@ -23,7 +24,7 @@ use root::Costs;
 use tree::Forest;
 
 /// Choice of the root of the tree (`<RootSelectionAlgorithm>`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum RootChoice {
     /// The switch with the least sum of costs to all others.
     #[default]
@@ -35,7 +36,7 @@ pub enum RootChoice {
 }
 
 /// Settings of multicast routing (`<Multicast>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct MulticastSettings {
     /// Choice of the root.
     pub root: RootChoice,
@@ -101,7 +102,7 @@ pub struct MulticastRequest<'a> {
 }
 
 /// Something the administrator should know about the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub enum MulticastNote {
     /// Groups without a row, because rows are exhausted or their LIDs are invalid.
     NoRow {
@@ -167,7 +168,7 @@ impl fmt::Display for MulticastNote {
 }
 
 /// Certified multicast tables.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct RoutedMulticast {
     tables: Arc<MulticastTables>,
     root: Option<Guid>,

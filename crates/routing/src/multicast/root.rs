@@ -1,12 +1,13 @@
 //! Choice of the root of the tree.
 
 use weft_fabric::{PortNum, PortRef};
+use weft_state::State;
 
 use super::graph::Graph;
 use super::{MulticastRequest, RootChoice, RoutedMulticast};
 
 /// Cost of each switch as the root: less is better.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(super) struct Costs {
     cost: Vec<u64>,
 }

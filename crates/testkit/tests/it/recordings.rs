@@ -1,16 +1,16 @@
 //! Recordings of managers, replayed: the same bytes out, and what is said where they are not.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use weft_emulator::Options;
 use weft_fabric::Tick;
 use weft_manager::io::{Command, Event};
 use weft_manager::sm::Settings;
 use weft_manager::{Output, SweepReason};
-use weft_replay::{FileError, Header, Match, Replay, Step, What};
+use weft_replay::{Checkpoint, FileError, Header, Match, Recorded, Replay, Step, What, Writer};
 use weft_testkit::campaign::{bring_up, maintenance};
-use weft_testkit::{Tap, Tape, World};
+use weft_testkit::{NoTap, Tap, Tape, World};
 use weft_wire::packet::Packet;
 
 use crate::common::generate;
@@ -57,7 +57,15 @@ fn all_same(file: &[u8], what: &str) -> usize {
 
 /// A fabric of 4 hosts, brought up with keys, and swept once more.
 fn recorded() -> (Vec<u8>, Vec<(Tick, Packet)>) {
-    let (tape, sent) = (Tape::default(), Sent::default());
+    let tape = Tape::default();
+    let sent = recorded_on(&tape);
+    let [file] = tape.files().try_into().unwrap();
+    (file, sent)
+}
+
+/// The same on any tape; returns the datagrams that the manager sent.
+fn recorded_on(tape: &Tape) -> Vec<(Tick, Packet)> {
+    let sent = Sent::default();
     let mut settings = Settings {
         m_key: M_KEY,
         ..Settings::default()
@@ -74,9 +82,7 @@ fn recorded() -> (Vec<u8>, Vec<(Tick, Packet)>) {
     let done = world.run_while(Duration::from_secs(60), |world| world.reply(id).is_some());
     assert_eq!(done.unwrap(), weft_testkit::Wait::Done);
     world.end_tape();
-    let sent = sent.0.lock().unwrap().clone();
-    let [file] = tape.files().try_into().unwrap();
-    (file, sent)
+    sent.0.lock().unwrap().clone()
 }
 
 #[test]
@@ -96,6 +102,188 @@ fn a_hundred_seeds_of_campaigns_replay_byte_for_byte() {
         }
     }
     assert!(managers >= 150, "only {managers}");
+}
+
+/// The checkpoint with which a recording begins.
+fn begins_with(file: &[u8]) -> Option<Checkpoint> {
+    match Replay::new(file).unwrap().next().unwrap()?.what {
+        What::Checkpoint(checkpoint) => Some(checkpoint),
+        _ => None,
+    }
+}
+
+/// The manager at the end of a recording, which has to be the same to the last byte.
+fn at_the_end(file: &[u8], what: &str) -> Recorded {
+    let mut replay = Replay::new(file).unwrap();
+    while let Some(step) = replay.next().unwrap() {
+        assert_eq!(step.matches, Match::Same, "{what}: step {}", step.number);
+        assert_eq!(step.panic, None, "{what}: step {}", step.number);
+    }
+    assert_eq!(replay.torn_at(), None, "{what}");
+    replay.into_manager().unwrap().0
+}
+
+#[test]
+fn recordings_go_on_from_checkpoints_byte_for_byte_and_end_in_the_next_one() {
+    let (mut checkpoints, mut under_way, mut planning) = (0, 0, 0);
+    for seed in 9_000..9_025 {
+        let (fire, care) = (Tape::turning(seed, 400), Tape::turning(seed, 400));
+        bring_up::run_taped(seed, Some(fire.clone())).unwrap();
+        maintenance::run_taped(seed, Some(care.clone())).unwrap();
+        for (campaign, tape) in [("bring-up", fire), ("maintenance", care)] {
+            let mut before: Option<Recorded> = None;
+            for (number, file) in tape.files().iter().enumerate() {
+                let what = format!("{campaign}, seed {seed}, recording {number}");
+                if let Some(checkpoint) = begins_with(file) {
+                    let mut before = before.take().unwrap();
+                    assert!(before.checkpoint() == checkpoint, "{what}: another state");
+                    checkpoints += 1;
+                    under_way += usize::from(before.status().phase.is_some());
+                    planning += usize::from(before.waits_for_a_plan());
+                }
+                before = Some(at_the_end(file, &what));
+            }
+        }
+    }
+    assert!(checkpoints >= 100, "only {checkpoints}");
+    assert!(under_way >= 20, "only {under_way} of them in a sweep");
+    assert!(planning >= 1, "none of them while a plan is made");
+}
+
+#[test]
+fn what_goes_on_is_what_went_on_without_a_checkpoint() {
+    for seed in 9_100..9_105 {
+        let (whole, turning) = (Tape::default(), Tape::turning(seed, 300));
+        bring_up::run_taped(seed, Some(whole.clone())).unwrap();
+        bring_up::run_taped(seed, Some(turning.clone())).unwrap();
+        let [whole, turning] = [whole, turning].map(|tape| tape.files());
+        let datagrams = |files: &[Vec<u8>]| {
+            let steps = files.iter().flat_map(|file| steps(file));
+            let outputs = steps.flat_map(|step| step.outputs);
+            let sends = outputs.filter_map(|output| match output {
+                Output::Send(packet) => Some(packet),
+                _ => None,
+            });
+            sends.collect::<Vec<_>>()
+        };
+        assert!(datagrams(&whole) == datagrams(&turning), "seed {seed}");
+        let [mut one, mut other] =
+            [&whole, &turning].map(|files| at_the_end(files.last().unwrap(), "the end"));
+        assert!(one.checkpoint() == other.checkpoint(), "seed {seed}");
+    }
+}
+
+/// A recording that begins with these bytes as a checkpoint.
+fn with_checkpoint(bytes: &[u8], header: &Header) -> Vec<u8> {
+    let mut chunk = vec![0, 5, 0];
+    let mut len = bytes.len();
+    while len >= 0x80 {
+        chunk.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    chunk.push(len as u8);
+    chunk.extend(bytes);
+    chunk.extend([0; 2 + 8]);
+    let mut file = Vec::new();
+    Writer::new(&mut file, header)
+        .unwrap()
+        .chunk(&chunk)
+        .unwrap();
+    file
+}
+
+#[test]
+fn damaged_checkpoints_are_refused_in_words() {
+    let mut manager = at_the_end(&recorded().0, "the recording");
+    let checkpoint = manager.checkpoint();
+    let bytes = checkpoint.bytes();
+    let header = Header::new(0, "a test");
+    let first = |bytes: &[u8]| {
+        Replay::new(&with_checkpoint(bytes, &header)[..])
+            .unwrap()
+            .next()
+    };
+    assert!(first(bytes).unwrap().is_some());
+    for cut in [0, 1, 100, bytes.len() / 2, bytes.len() - 1] {
+        let error = first(&bytes[..cut]).unwrap_err().to_string();
+        assert!(error.contains("its checkpoint: "), "{error}");
+    }
+    let mut refused = 0;
+    for place in (0..bytes.len()).step_by(97) {
+        for bit in [0x01, 0x80, 0xFF] {
+            let mut changed = bytes.to_vec();
+            changed[place] ^= bit;
+            // A number may be another one, and is one still; none panics.
+            refused += usize::from(first(&changed).is_err());
+        }
+    }
+    assert!(refused > 50, "only {refused}");
+    let elsewhere = Header {
+        version: "9.9.9".to_owned(),
+        core: "0123456789abcdef".to_owned(),
+        ..header
+    };
+    let file = with_checkpoint(bytes, &elsewhere);
+    let error = Replay::new(&file[..]).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words
+            .contains("a checkpoint of weft 9.9.9, code 0123456789abcdef: only that code reads it"),
+        "{words}"
+    );
+}
+
+/// Prints what one takes; `WEFT_CHECKPOINT_HOSTS` has more hosts.
+#[test]
+fn a_checkpoint_of_a_thousand_hosts_takes_milliseconds() {
+    let hosts = std::env::var("WEFT_CHECKPOINT_HOSTS");
+    let hosts = hosts.map_or(1_152, |hosts| hosts.parse().unwrap());
+    let tape = Tape::default();
+    let fabric = generate(&format!("fattree:{hosts},radix=48"));
+    let (options, settings) = (Options::default(), Settings::default());
+    let mut world = World::taped(fabric, options, settings, NoTap, Some(tape.clone())).unwrap();
+    let up = world.bring_up(Duration::from_secs(600)).unwrap();
+    assert_eq!(up, weft_testkit::Wait::Done);
+    world.end_tape();
+    let mut manager = at_the_end(&tape.files()[0], "the bring-up");
+    let started = Instant::now();
+    let frozen = manager.freeze(Tick(1));
+    let froze = started.elapsed();
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file, &Header::new(0, "a test")).unwrap();
+    let started = Instant::now();
+    frozen.write(|chunk| assert!(writer.chunk(chunk).unwrap() > 0));
+    let written = started.elapsed();
+    let started = Instant::now();
+    let mut replay = Replay::new(&file[..]).unwrap();
+    assert!(replay.next().unwrap().is_some());
+    let read = started.elapsed();
+    let mut again = replay.into_manager().unwrap().0;
+    let checkpoint = again.checkpoint();
+    let (raw, len) = (checkpoint.bytes().len(), file.len());
+    println!(
+        "{hosts} hosts: frozen in {froze:?}; {raw} bytes, compressed {len}, written in {written:?}, read in {read:?}"
+    );
+    assert!(checkpoint == manager.checkpoint());
+    let most = Duration::from_millis(hosts / 10);
+    assert!(froze < most, "{froze:?}, at most {most:?}");
+}
+
+#[test]
+fn no_key_is_in_a_checkpoint() {
+    let tape = Tape::turning(1, 8);
+    let _ = recorded_on(&tape);
+    let files = tape.files();
+    let checkpoints: Vec<Checkpoint> = files.iter().filter_map(|file| begins_with(file)).collect();
+    assert!(checkpoints.len() > 5, "only {}", checkpoints.len());
+    for checkpoint in checkpoints {
+        let mut eights = checkpoint.bytes().windows(8);
+        assert!(!eights.any(|eight| {
+            [M_KEY, SM_KEY]
+                .iter()
+                .any(|key| eight == key.to_be_bytes() || eight == key.to_le_bytes())
+        }));
+    }
 }
 
 #[test]

@@ -7,9 +7,8 @@ use clap::value_parser;
 /// How much is recorded.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RecordingArgs {
-    /// MiB of recordings of the subnet manager's inputs, which `weft-lab replay` runs again; 0 records nothing. A recording
-    /// begins at the start and ends when it alone has so much; older ones are removed. An emulated fabric without --state-dir
-    /// is not recorded.
+    /// MiB of recordings of the subnet manager's inputs, which `weft-lab replay` runs again; 0 records nothing. They are files
+    /// of an eighth each, and the oldest are removed. An emulated fabric without --state-dir is not recorded.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = value_parser!(u32).range(0..=1_048_576))]
     recording_budget: u32,
 }
@@ -17,7 +16,7 @@ pub(crate) struct RecordingArgs {
 /// Where recordings are kept, and how much of them.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordingPlace {
-    /// Of each start of the daemon.
+    /// The ring.
     pub(super) recordings: PathBuf,
     /// Copies.
     pub(super) incidents: PathBuf,

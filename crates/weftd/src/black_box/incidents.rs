@@ -52,6 +52,7 @@ pub(crate) struct Incident {
     /// In words, empty where it is not known.
     pub(crate) reason: String,
     pub(crate) unix_ms: u64,
+    /// Bytes of it, and of the file before it where that is copied too.
     pub(crate) bytes: u64,
 }
 
@@ -71,9 +72,10 @@ pub(crate) fn list(dir: &Path) -> io::Result<Vec<Incident>> {
         let reason = fs::read_to_string(reason_of(&path)).unwrap_or_default();
         let reason = reason[..reason.floor_char_boundary(REASON_MAX)].to_owned();
         // One that has just been removed is none.
-        let Ok(bytes) = fs::metadata(&path).map(|file| file.len()) else {
+        let Ok(bytes) = bytes_of(&path) else {
             continue;
         };
+        let bytes = bytes + bytes_of(&earlier_of(&path)).unwrap_or_default();
         all.push(Incident {
             path,
             kind,
@@ -99,20 +101,32 @@ fn reason_of(path: &Path) -> PathBuf {
     path.with_extension("reason")
 }
 
-/// Copies `from` into `dir`, which may have `budget` bytes: where there is no room, the oldest copies go that nobody asked
-/// for.
+/// Where the copy of the file before a copy is.
+fn earlier_of(path: &Path) -> PathBuf {
+    path.with_extension(format!("earlier.{EXTENSION}"))
+}
+
+fn bytes_of(path: &Path) -> io::Result<u64> {
+    fs::metadata(path).map(|file| file.len())
+}
+
+/// Copies a file, and the one before it where there is one, into `dir`, which may have `budget` bytes: where there is no room,
+/// the oldest copies go that nobody asked for.
 pub(super) fn save(
-    from: &Path,
+    (from, before): (&Path, Option<&Path>),
     dir: &Path,
     budget: u64,
     (unix_ms, kind, reason): (u64, Kind, &str),
 ) -> Result<Incident, String> {
-    let bytes = fs::metadata(from).map_err(|error| error.to_string())?.len();
+    let mut bytes = bytes_of(from).map_err(|error| error.to_string())?;
+    bytes += before.map_or(0, |before| bytes_of(before).unwrap_or_default());
     make_room(dir, budget, bytes)?;
     let name = format!("incident-{unix_ms}-{}.{EXTENSION}", kind.name());
     let path = dir.join(name);
     let failed = |error: io::Error| format!("{}: {error}", path.display());
-    copy(from, &path, reason).map_err(failed)?;
+    let copied = before.map_or(Ok(()), |before| copy(before, &earlier_of(&path)));
+    let copied = copied.and_then(|()| private(&reason_of(&path))?.write_all(reason.as_bytes()));
+    copied.and_then(|()| copy(from, &path)).map_err(failed)?;
     Ok(Incident {
         kind,
         reason: reason.to_owned(),
@@ -141,19 +155,19 @@ fn make_room(dir: &Path, budget: u64, bytes: u64) -> Result<(), String> {
         let oldest = kept.remove(oldest);
         fs::remove_file(&oldest.path)
             .map_err(|error| format!("{}: {error}", oldest.path.display()))?;
-        // The reason alone is nothing: one that stays does no harm.
+        // These alone are nothing: one that stays does no harm.
         let _ = fs::remove_file(reason_of(&oldest.path));
+        let _ = fs::remove_file(earlier_of(&oldest.path));
     }
 }
 
-/// Copies a file with its reason, for the owner alone; a copy that has its name is whole.
-fn copy(from: &Path, to: &Path, reason: &str) -> io::Result<()> {
+/// Copies a file, for the owner alone; a copy that has its name is whole.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let part = to.with_extension("part");
     let mut source = fs::File::open(from)?;
     let mut file = private(&part)?;
     io::copy(&mut source, &mut file)?;
     file.sync_all()?;
-    private(&reason_of(to))?.write_all(reason.as_bytes())?;
     fs::rename(part, to)
 }
 
@@ -183,7 +197,14 @@ mod tests {
         let (from, copies) = (dir.path().join("recording"), dir.path().join("copies"));
         fs::write(&from, [7; 40]).unwrap();
         fs::create_dir(&copies).unwrap();
-        let save = |time, kind| save(&from, &copies, 100, (time, kind, "a fault; of a switch"));
+        let save = |time, kind| {
+            save(
+                (&from, None),
+                &copies,
+                100,
+                (time, kind, "a fault; of a switch"),
+            )
+        };
         save(1, Kind::ByHand).unwrap();
         save(2, Kind::DeviceFault).unwrap();
         let third = save(3, Kind::ByHand).unwrap();
@@ -198,6 +219,27 @@ mod tests {
         assert_eq!(kinds(&copies).len(), 2);
         // The reasons of those that are there, and nothing else.
         assert_eq!(fs::read_dir(&copies).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn the_file_before_is_copied_counted_and_removed_with_its_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, before, copies] =
+            ["newest", "before", "copies"].map(|name| dir.path().join(name));
+        fs::write(&from, [7; 40]).unwrap();
+        fs::write(&before, [8; 30]).unwrap();
+        fs::create_dir(&copies).unwrap();
+        let files = (from.as_path(), Some(before.as_path()));
+        let fault = (1, Kind::DeviceFault, "a fault");
+        let saved = save(files, &copies, 100, fault).unwrap();
+        assert_eq!(saved.bytes, 70);
+        assert_eq!(list(&copies).unwrap(), [saved]);
+        let earlier = copies.join("incident-1-device-fault.earlier.weftrec");
+        assert_eq!(fs::read(&earlier).unwrap(), [8; 30]);
+        let alone = (from.as_path(), None);
+        save(alone, &copies, 100, (2, Kind::ByHand, "")).unwrap();
+        assert_eq!(kinds(&copies), [(2, Kind::ByHand)]);
+        assert!(!earlier.exists());
     }
 
     #[test]

@@ -1,8 +1,11 @@
-//! The black box: the inputs of the subnet manager in a file since the start, and copies of it when something happens
+//! The black box: the inputs of the subnet manager in a ring of files, and copies of the newest when something happens
 //! that should not.
 //!
 //! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
-//! no time, or the budget is used up, the recording ends, and the log and `weft incident list` say so.
+//! no time, or the disk refuses, the recording ends, and the log and `weft incident list` say so. The first file of a start
+//! begins with the manager's start. When a file has its share of the budget, the manager's thread hands over the manager as
+//! it is at the end of an input, with which the next one begins as a checkpoint; the oldest files are removed where the
+//! budget asks for it.
 //!
 //! | module | contents |
 //! |---|---|
@@ -25,7 +28,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
-use weft_replay::{Recorder, Sink};
+use weft_replay::{Frozen, Recorder, Sink};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -48,6 +51,8 @@ const END: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 enum Order {
     Chunk(Vec<u8>),
+    /// The next file begins.
+    Next(Box<Frozen>),
     Save {
         kind: Kind,
         reason: String,
@@ -94,18 +99,33 @@ struct Chunks {
     progress: Arc<Progress>,
 }
 
-impl Sink for Chunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
+impl Chunks {
+    fn hand_over(&self, order: Order) -> bool {
         if self.progress.is_over() {
             return false;
         }
-        let taken = self.orders.try_send(Order::Chunk(chunk)).is_ok();
+        let taken = self.orders.try_send(order).is_ok();
         if !taken {
             // A replay cannot go on after a gap: nothing more comes.
             let why = "the disk was too slow for the manager's inputs";
             self.progress.end(why);
         }
         taken
+    }
+}
+
+impl Sink for Chunks {
+    fn take(&mut self, chunk: Vec<u8>) -> bool {
+        self.hand_over(Order::Chunk(chunk))
+    }
+
+    fn is_full(&self) -> bool {
+        self.progress.is_full()
+    }
+
+    fn begin_next(&mut self, with: Frozen) -> bool {
+        self.progress.set_full(false);
+        self.hand_over(Order::Next(Box::new(with)))
     }
 }
 

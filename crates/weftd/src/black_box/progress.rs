@@ -1,7 +1,7 @@
 //! How far the recording of this start is, for whoever asks.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tracing::warn;
 
@@ -10,9 +10,15 @@ use crate::event_hub::unix_time_ns;
 /// How far the recording of this start is.
 #[derive(Debug)]
 pub(super) struct Progress {
-    begun_unix_ms: u64,
+    /// When the daemon did, milliseconds since 1970.
+    started: u64,
+    /// When its oldest file begins, milliseconds since 1970.
+    begun_unix_ms: AtomicU64,
     budget: u64,
+    /// Of all its files.
     bytes: AtomicU64,
+    /// The next file is to begin with a checkpoint.
+    is_full: AtomicBool,
     /// When it ended, milliseconds since 1970, and why.
     end: OnceLock<(u64, String)>,
 }
@@ -20,9 +26,9 @@ pub(super) struct Progress {
 /// The same, as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordingState {
-    /// When it began, milliseconds since 1970.
+    /// When its oldest file begins, milliseconds since 1970.
     pub(crate) begun_unix_ms: u64,
-    /// Bytes that it has, and may have.
+    /// Bytes that its files have, and all recordings may have.
     pub(crate) bytes: u64,
     pub(crate) budget: u64,
     /// When it ended, milliseconds since 1970, and why; none while it goes on.
@@ -32,16 +38,34 @@ pub(crate) struct RecordingState {
 impl Progress {
     /// One that begins now.
     pub(super) fn new(budget: u64) -> Self {
+        let started = unix_ms();
         Self {
-            begun_unix_ms: unix_ms(),
+            started,
+            begun_unix_ms: AtomicU64::new(started),
             budget,
             bytes: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
             end: OnceLock::new(),
         }
     }
 
-    pub(super) fn has(&self, bytes: u64) {
+    pub(super) fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Its files have so many bytes, and the oldest begins then.
+    pub(super) fn has(&self, bytes: u64, begun_unix_ms: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
+        self.begun_unix_ms.store(begun_unix_ms, Ordering::Relaxed);
+    }
+
+    /// Whether the next file is to begin.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed) && !self.is_over()
+    }
+
+    pub(super) fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -61,7 +85,7 @@ impl Progress {
 
     pub(super) fn state(&self) -> RecordingState {
         RecordingState {
-            begun_unix_ms: self.begun_unix_ms,
+            begun_unix_ms: self.begun_unix_ms.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
             budget: self.budget,
             end: self.end.get().cloned(),

@@ -119,3 +119,91 @@ async fn one_that_cannot_begin_says_why() {
     let unsaved = opened.black_box.save(Kind::ByHand, String::new()).await;
     assert_eq!(unsaved, Err(Unsaved::NoRecording));
 }
+
+/// Bytes that nothing compresses.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let bytes = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    });
+    bytes.take(len).collect()
+}
+
+/// What is written.
+enum Part {
+    Chunk(Vec<u8>),
+    Checkpoint(Vec<u8>),
+}
+
+/// Writes that; returns how far the recording is and the bytes of the ring's files, the oldest first.
+fn written(dir: &Path, budget: u64, parts: Vec<Part>) -> (Arc<Progress>, Vec<u64>) {
+    let place = place(dir, budget);
+    let progress = Arc::new(Progress::new(budget));
+    let mut recording = thread::Recording::begin(place.clone(), Arc::clone(&progress)).unwrap();
+    for part in parts {
+        match part {
+            Part::Chunk(chunk) => recording.chunk(&chunk),
+            Part::Checkpoint(chunk) => recording.next(|to| to(&chunk)),
+        }
+    }
+    let files = fs::read_dir(&place.recordings).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let lens = files.iter().map(|file| fs::metadata(file).unwrap().len());
+    (progress, lens.collect())
+}
+
+#[test]
+fn the_oldest_files_make_room_and_the_next_begins_at_its_share() {
+    let dir = tempfile::tempdir().unwrap();
+    // Of 8 KiB each, of which the first chunk has 2.
+    let file = |next| {
+        let first = noise(2 << 10);
+        let first = match next {
+            true => Part::Checkpoint(first),
+            false => Part::Chunk(first),
+        };
+        [first, Part::Chunk(noise(6 << 10))]
+    };
+    let all = (0..12).flat_map(|number| file(number > 0)).collect();
+    let (progress, files) = written(dir.path(), 64 << 10, all);
+    assert!(progress.is_full() && !progress.is_over());
+    assert_eq!(files.len(), 7, "{files:?}");
+    let state = progress.state();
+    assert_eq!(state.bytes, files.iter().sum::<u64>());
+    assert!(state.bytes <= 64 << 10 && state.bytes > 56 << 10);
+}
+
+#[test]
+fn a_large_checkpoint_has_as_much_behind_it() {
+    for (behind, is_full) in [(8 << 10, false), (12 << 10, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let all = vec![
+            Part::Chunk(noise(9 << 10)),
+            Part::Checkpoint(noise(10 << 10)),
+            Part::Chunk(noise(behind)),
+        ];
+        let (progress, _) = written(dir.path(), 64 << 10, all);
+        assert_eq!(progress.is_full(), is_full, "{behind}");
+    }
+}
+
+#[test]
+fn a_file_that_alone_has_the_budget_ends_the_recording() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = vec![
+        Part::Chunk(noise(9 << 10)),
+        Part::Checkpoint(noise(2 << 20)),
+        Part::Chunk(noise(9)),
+    ];
+    let (progress, files) = written(dir.path(), 1 << 20, all);
+    let (_, why) = progress.state().end.unwrap();
+    assert_eq!(
+        why,
+        "a file of it has 1 MiB, which is all of --recording-budget"
+    );
+    assert_eq!(files.len(), 1, "{files:?}");
+}

@@ -15,15 +15,43 @@ use super::progress::Progress;
 use super::{Order, RecordingPlace};
 use crate::event_hub::unix_time_ns;
 
+/// Files of the ring, if all have their share of the budget.
+const FILES: u64 = 8;
+/// A copy has the file before the newest one too, unless the newest has begun so long before.
+const HOUR_MS: u64 = 3_600_000;
+
 /// The recording of this start.
 pub(super) struct Recording {
     place: RecordingPlace,
-    path: PathBuf,
+    file: Newest,
+    /// The file before it, of this start as well.
+    before: Option<PathBuf>,
     /// None once it has ended.
     writer: Option<Writer<File>>,
-    /// Bytes of earlier recordings.
-    older: u64,
+    others: Others,
     progress: Arc<Progress>,
+}
+
+/// The newest file.
+struct Newest {
+    path: PathBuf,
+    /// When it began, milliseconds since 1970.
+    begun: u64,
+    /// Bytes after which the next one is to begin.
+    share: u64,
+    /// The manager's thread is asked for a checkpoint.
+    is_asked: bool,
+}
+
+/// The other files.
+#[derive(Debug, Clone, Copy, Default)]
+struct Others {
+    /// Their bytes.
+    bytes: u64,
+    /// Bytes of those of this start.
+    own_bytes: u64,
+    /// When the oldest of this start began.
+    own_begun: Option<u64>,
 }
 
 impl Recording {
@@ -32,18 +60,15 @@ impl Recording {
         for dir in [&place.recordings, &place.incidents] {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
-        let now = unix_time_ns();
-        let older = make_room(&place, None)?;
-        let name = format!("{}.{EXTENSION}", now / 1_000_000);
-        let path = place.recordings.join(name);
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let header = Header::new(now, host.trim());
-        let writer = Writer::new(private(&path)?, &header)?;
+        let began = progress.state().begun_unix_ms;
+        let others = make_room(&place, began, None)?;
+        let (file, writer) = new_file(&place, began)?;
         Ok(Self {
             place,
-            path,
+            file,
+            before: None,
             writer: Some(writer),
-            older,
+            others,
             progress,
         })
     }
@@ -54,6 +79,7 @@ impl Recording {
         while let Some(order) = orders.blocking_recv() {
             match order {
                 Order::Chunk(chunk) => self.chunk(&chunk),
+                Order::Next(manager) => self.next(|to| manager.write(to)),
                 Order::Save { kind, reason, told } => {
                     let saved = self.save(kind, &reason);
                     // Who asked may have gone.
@@ -68,24 +94,55 @@ impl Recording {
         }
     }
 
-    fn chunk(&mut self, chunk: &[u8]) {
+    pub(super) fn chunk(&mut self, chunk: &[u8]) {
         let Some(writer) = &mut self.writer else {
             return;
         };
         let written = match writer.chunk(chunk) {
             Ok(written) => written,
-            Err(error) => return self.end(&format!("{}: {error}", self.path.display())),
+            Err(error) => return self.end(&format!("{}: {error}", self.file.path.display())),
         };
-        self.progress.has(written);
-        if self.older + written > self.place.budget {
-            self.older = make_room(&self.place, Some((&self.path, written))).unwrap_or(self.older);
+        if self.others.bytes + written > self.place.budget {
+            let newest = Some((self.file.path.as_path(), written));
+            let made = make_room(&self.place, self.progress.started(), newest);
+            self.others = made.unwrap_or(self.others);
         }
+        let begun = self.others.own_begun.unwrap_or(self.file.begun);
+        self.progress.has(self.others.own_bytes + written, begun);
         if written > self.place.budget {
             let budget = self.place.budget >> 20;
-            self.end(&format!(
-                "the recording has {budget} MiB (--recording-budget)"
+            return self.end(&format!(
+                "a file of it has {budget} MiB, which is all of --recording-budget"
             ));
         }
+        if written >= self.file.share && !self.file.is_asked {
+            self.file.is_asked = true;
+            self.progress.set_full(true);
+        }
+    }
+
+    /// Begins the next file with the chunks that a checkpoint has.
+    pub(super) fn next(&mut self, checkpoint: impl FnOnce(&mut dyn FnMut(&[u8]))) {
+        let Some(writer) = self.writer.take() else {
+            return;
+        };
+        self.others.bytes += writer.written();
+        self.others.own_bytes += writer.written();
+        self.others.own_begun.get_or_insert(self.file.begun);
+        let now = unix_time_ns() / 1_000_000;
+        let (file, writer) = match new_file(&self.place, now.max(self.file.begun + 1)) {
+            Ok(begun) => begun,
+            Err(error) => return self.end(&error.to_string()),
+        };
+        let before = std::mem::replace(&mut self.file, file);
+        self.before = Some(before.path);
+        self.writer = Some(writer);
+        self.progress.set_full(false);
+        // A large checkpoint has as much again behind it.
+        self.file.share = u64::MAX;
+        checkpoint(&mut |chunk| self.chunk(chunk));
+        let written = self.writer.as_ref().map_or(0, Writer::written);
+        self.file.share = (self.place.budget / FILES).max(2 * written);
     }
 
     fn end(&mut self, why: &str) {
@@ -99,7 +156,11 @@ impl Recording {
         let now = unix_time_ns() / 1_000_000;
         let budget = 2 * self.place.budget;
         let copy = (now, kind, reason.as_str());
-        let saved = incidents::save(&self.path, &self.place.incidents, budget, copy);
+        let is_young = now.saturating_sub(self.file.begun) < HOUR_MS;
+        let before = self.before.as_deref();
+        let before = before.filter(|before| is_young && before.exists());
+        let files = (self.file.path.as_path(), before);
+        let saved = incidents::save(files, &self.place.incidents, budget, copy);
         match &saved {
             Ok(incident) => {
                 let file = incident.path.display().to_string();
@@ -125,29 +186,54 @@ fn in_line(reason: &str) -> String {
     reason.replace(char::is_control, " ")
 }
 
-/// Removes the oldest of the other recordings until there is room for this one, with so many bytes so far; returns the bytes
-/// of those that stay. One that begins finds half of the budget.
-fn make_room(place: &RecordingPlace, own: Option<(&Path, u64)>) -> io::Result<u64> {
+/// A new file of the ring, which begins at `begun`.
+fn new_file(place: &RecordingPlace, begun: u64) -> io::Result<(Newest, Writer<File>)> {
+    let path = place.recordings.join(format!("{begun}.{EXTENSION}"));
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let header = Header::new(begun * 1_000_000, host.trim());
+    let writer = Writer::new(private(&path)?, &header)?;
+    let newest = Newest {
+        path,
+        begun,
+        share: place.budget / FILES,
+        is_asked: false,
+    };
+    Ok((newest, writer))
+}
+
+/// Removes the oldest of the other files until there is room for the newest, with so many bytes so far, or for the share of
+/// one that begins. `started` is when the daemon did.
+fn make_room(
+    place: &RecordingPlace,
+    started: u64,
+    newest: Option<(&Path, u64)>,
+) -> io::Result<Others> {
     let mut files: Vec<(u64, PathBuf, u64)> = Vec::new();
     for entry in fs::read_dir(&place.recordings)? {
         let path = entry?.path();
-        let is_own = own.is_some_and(|(own, _)| own == path);
-        if let Some(time) = begun(&path).filter(|_| !is_own) {
+        let is_newest = newest.is_some_and(|(newest, _)| newest == path);
+        if let Some(time) = begun(&path).filter(|_| !is_newest) {
             let bytes = fs::metadata(&path)?.len();
             files.push((time, path, bytes));
         }
     }
     files.sort();
     let mut held: u64 = files.iter().map(|(.., bytes)| bytes).sum();
-    let room = own.map_or(place.budget / 2, |(_, written)| written);
-    for (_, path, bytes) in files {
-        if held == 0 || held + room <= place.budget {
-            break;
+    let room = newest.map_or(place.budget / FILES, |(_, written)| written);
+    let mut others = Others::default();
+    for (time, path, bytes) in files {
+        if held + room > place.budget {
+            fs::remove_file(path)?;
+            held -= bytes;
+        } else if newest.is_some() && time >= started {
+            others.own_bytes += bytes;
+            others.own_begun.get_or_insert(time);
         }
-        fs::remove_file(path)?;
-        held -= bytes;
     }
-    Ok(held)
+    Ok(Others {
+        bytes: held,
+        ..others
+    })
 }
 
 /// When a recording began, milliseconds since 1970, by its name.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use weft_state::State;
+
 use crate::id::{PortNum, Vl};
 use crate::layout::{Block, layout, register};
 use crate::print::Print;
 
 /// A set of ports as it is on the wire: four words, the last of which has ports 0 to 63.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct PortMask(pub [u64; 4]);
 
 impl PortMask {

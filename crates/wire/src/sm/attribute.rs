@@ -3,9 +3,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 
 /// Attribute that a subnet management datagram reads or writes (`STL_MCLASS_ATTRIB_ID_*`).
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 #[serde(transparent)]
 pub struct AttributeId(pub u16);
 

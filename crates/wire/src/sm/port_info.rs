@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use weft_state::State;
+
 use crate::enums::{
     LinkDownReason, LinkInitReason, LinkSpeed, LinkWidth, Mtu, OfflineDisabledReason, PhysState,
     PortState, PortType,
@@ -35,7 +37,7 @@ layout! {
 }
 
 /// The neighbour's MTU on each VL, two VLs a byte, the even one in the high half.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct VlMtus(pub [u8; 16]);
 
 impl VlMtus {

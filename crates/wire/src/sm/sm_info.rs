@@ -1,5 +1,7 @@
 //! SMInfo, attribute 0x0020: state of a subnet manager.
 
+use weft_state::State;
+
 use crate::enums::SmState;
 use crate::id::Guid;
 use crate::layout::layout;
@@ -27,7 +29,7 @@ layout! {
 }
 
 /// Action of a Set(SMInfo): its attribute modifier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, State)]
 pub enum SmInfoControl {
     /// The master hands over to the receiver.
     Handover = 1,

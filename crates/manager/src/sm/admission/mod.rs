@@ -22,6 +22,7 @@ use weft_fabric::Tick;
 use weft_fabric::admission::{Defect, Defects, RefusedNode};
 use weft_fabric::enums::LinkInitReason;
 use weft_fabric::export::escape_name;
+use weft_state::State;
 
 use super::port_change::End;
 use crate::io::{LinkEnd, UnusedReason};
@@ -54,7 +55,7 @@ impl Findings {
 }
 
 /// A device that is not let into the fabric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Refusal {
     pub(super) node: RefusedNode,
     pub(super) evidence: String,
@@ -94,7 +95,7 @@ impl Refusal {
 }
 
 /// Devices that are not let into the fabric, by the trusted ports before them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Refusals {
     /// Those that this sweep has found so far.
     found: BTreeMap<End, Refusal>,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut, Range};
 
 use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
+use weft_state::State;
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
@@ -22,7 +23,7 @@ const SILENT_MAX: usize = 65_536;
 
 /// All nodes: in the order of the last plan's topology, then those found since. The first is the
 /// manager's own.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Devices {
     /// The contents of their ports' tables.
     pub tables: TableStore,

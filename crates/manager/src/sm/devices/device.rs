@@ -1,6 +1,7 @@
 //! One node of the fabric.
 
 use weft_fabric::{Guid, Lid, Node, PortNum};
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use super::health::Health;
@@ -10,7 +11,7 @@ use super::work::Work;
 use crate::sm::keys::Tried;
 
 /// Identity of a node and its route.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Identity {
     pub guid: Guid,
     /// Egress ports of the directed route to it.
@@ -26,13 +27,14 @@ pub(crate) struct Identity {
     /// What its end port said about its LID when it was read last.
     pub lids: LidReading,
     /// Its key, where it has told one.
+    #[state(key)]
     pub m_key: Option<u64>,
     /// Terms whose keys it does not have, while it has told none.
     pub tried: Tried,
 }
 
 /// The LID of an end port, when it was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, State)]
 pub(crate) struct LidReading {
     /// As it was known before; none where nothing was.
     pub before: Option<Lid>,
@@ -40,7 +42,7 @@ pub(crate) struct LidReading {
 }
 
 /// A node as the manager knows it.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(crate) struct Device {
     pub identity: Identity,
     pub observed: Observed,

@@ -1,11 +1,12 @@
 //! Reliability of a node.
 
 use weft_fabric::Tick;
+use weft_state::State;
 
 use crate::ask::rtt::RoundTrip;
 
 /// Reliability of a node's answers and writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Health {
     /// It could not do its work in this sweep.
     pub failed: bool,

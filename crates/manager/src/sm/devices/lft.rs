@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use weft_fabric::UNREACHABLE;
 use weft_fabric::tables::LFT_BLOCK;
+use weft_state::State;
 
 /// A switch's linear forwarding table as far as it is confirmed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) enum Lft {
     /// Nothing is known; it counts as dropping everything.
     #[default]

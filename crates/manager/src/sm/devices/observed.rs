@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weft_fabric::tables::SwitchPortGroups;
 use weft_fabric::{Guid, Lid, Node, PortMask, PortNum};
+use weft_state::State;
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
 use super::lft::Lft;
@@ -13,7 +14,7 @@ use crate::sm::tables::{Kind, TableId};
 use crate::sm::unused_links::InactivePorts;
 
 /// Confirmed tables of a port; [`TableId::UNKNOWN`] where nothing is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(crate) struct PortTables {
     pub ids: [TableId; TABLE_KINDS],
 }
@@ -37,7 +38,7 @@ pub(crate) fn reported_external_port(info: PortInfo) -> PortInfo {
 }
 
 /// Confirmed state of a node.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Observed {
     /// None before it has answered for the first time.
     pub node: Option<Arc<Node>>,

@@ -1,12 +1,13 @@
 //! Work of a node in the current sweep.
 
 use weft_fabric::{PortMask, Tick};
+use weft_state::State;
 use weft_wire::sm::{NodeDescription, NodeInfo, PortInfo, SwitchInfo};
 
 use super::lft::Lft;
 
 /// Stage of a node's pipeline. Each node passes through these independently.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, State)]
 pub(crate) enum Stage {
     /// Nothing to do.
     #[default]
@@ -65,7 +66,7 @@ impl Stage {
 }
 
 /// The attributes that identify a node, as far as received.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct IdentityAnswers {
     pub info: Option<NodeInfo>,
     pub description: Option<NodeDescription>,
@@ -74,7 +75,7 @@ pub(crate) struct IdentityAnswers {
 }
 
 /// A read of several requests. It counts when all of it is there.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Reading {
     pub identity: Box<IdentityAnswers>,
     /// Ports whose PortInfo is to be read.
@@ -86,7 +87,7 @@ pub(crate) struct Reading {
 }
 
 /// Progress of a node in the current sweep.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Work {
     pub stage: Stage,
     /// Next item of the stage.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Tick};
+use weft_state::State;
 use weft_wire::sm::SmInfoControl;
 
 use super::{Election, Peer, Question, View};
@@ -20,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 const COPIED_WITHIN: Duration = Duration::from_secs(60);
 
 /// A handover that waits for its acknowledgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct Handover {
     /// Port GUID of the manager that shall take over.
     to: Guid,
@@ -29,7 +30,7 @@ pub(super) struct Handover {
 }
 
 /// A better standby that has no copy yet of what this manager has promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct Wait {
     /// Port GUID of the standby.
     to: Guid,
@@ -40,7 +41,7 @@ pub(super) struct Wait {
 }
 
 /// Handovers to better managers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Handovers {
     pub under_way: Option<Handover>,
     /// No further one before this: the last one was not acknowledged.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::{Guid, Lid, PortNum};
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::{SmInfo, SmInfoControl};
 use weft_wire::smp::SmpView;
@@ -35,7 +36,7 @@ pub(in crate::sm) struct View {
 }
 
 /// Kind of request to another manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(in crate::sm) enum Question {
     /// A standby's poll of the master.
     Poll,
@@ -76,7 +77,7 @@ pub(in crate::sm) enum Input<'a> {
 }
 
 /// Actions of an election.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::sm) enum Act {
     /// Send Get(SMInfo), or a Set with its action.
     Send {

@@ -30,6 +30,7 @@ pub(super) use others::Peer;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Lid, Tick};
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::{SmInfo, SmInfoControl};
 
@@ -46,7 +47,7 @@ const LATE_MAX: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_secs(1);
 
 /// Tracks whether the manager is called at its deadlines.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 struct Calls {
     /// The time of the last input.
     now: Tick,
@@ -57,7 +58,7 @@ struct Calls {
 }
 
 /// Role of this manager among the others.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Election {
     role: SmState,
     /// The sweep in which it became master.
@@ -73,6 +74,7 @@ pub(super) struct Election {
     others: Others,
     calls: Calls,
     /// Pending actions, in order.
+    #[state(skip)]
     acts: Vec<Act>,
 }
 

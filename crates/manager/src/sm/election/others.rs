@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::{Guid, PortNum, Tick};
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
@@ -16,7 +17,7 @@ const PEERS_MAX: usize = 64;
 const SLOWEST: Duration = Duration::from_secs(600);
 
 /// Another subnet manager.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(in crate::sm) struct Peer {
     /// The HFI that it runs on.
     pub node: Guid,
@@ -45,7 +46,7 @@ impl Rank {
 }
 
 /// How a standby asks its master.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 struct Asks {
     /// When it asked last.
     last: Tick,
@@ -63,7 +64,7 @@ impl Asks {
 }
 
 /// The other managers that were met.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Others {
     /// By their port GUIDs.
     pub peers: BTreeMap<Guid, Peer>,

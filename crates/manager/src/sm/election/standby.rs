@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use weft_fabric::{Guid, Tick, text};
+use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
@@ -17,7 +18,7 @@ const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// A master that is being asked.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Check {
     /// When the next request, or the verdict, is due.
     pub next: Tick,
@@ -28,7 +29,7 @@ pub(super) struct Check {
 }
 
 /// State of a standby about its master.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Watch {
     /// Its port GUID.
     pub master: Option<Guid>,

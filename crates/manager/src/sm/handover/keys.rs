@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::id::PKey;
 use weft_wire::sm::PartitionTable;
@@ -9,7 +10,7 @@ use weft_wire::sm::PartitionTable;
 const FULL: u16 = 0x8000;
 
 /// Membership of a port in a partition.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, State)]
 pub(super) enum Rank {
     #[default]
     None,
@@ -27,7 +28,7 @@ impl Rank {
 }
 
 /// The partitions of a table; the empty table of a port of which nothing is known has none.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub(super) struct Keys(BTreeMap<u16, Rank>);
 
 impl Keys {

@@ -25,6 +25,7 @@ mod rounds;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::PortNum;
+use weft_state::State;
 
 use super::tables::TableId;
 
@@ -32,7 +33,7 @@ use super::tables::TableId;
 type At = (u32, PortNum);
 
 /// What ports have of their P_Key tables before partitions are handed over.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Handover {
     /// Tables in place of the planned ones, of ports that wait for others.
     meanwhile: BTreeMap<At, TableId>,

@@ -19,6 +19,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weft_config::link_rules::{Action, Hold, Hosts, LinkRules};
 use weft_fabric::Tick;
+use weft_state::State;
 
 use super::port_change::End;
 use crate::io::{Spared, Standing};
@@ -47,7 +48,7 @@ enum Fit {
 }
 
 /// A link that was taken out of use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(crate) struct Offender {
     /// What it was taken out of use for.
     pub excess: LinkExcess,
@@ -61,7 +62,7 @@ pub(crate) struct Offender {
 }
 
 /// A link that breaks a rule and stays in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 struct Noted {
     excess: LinkExcess,
     standing: Standing,
@@ -71,7 +72,7 @@ struct Noted {
 }
 
 /// Why a verdict is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum OverReason {
     /// The link was out of use for its time.
     Time,
@@ -95,7 +96,7 @@ impl fmt::Display for OverReason {
 }
 
 /// A change that people want to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 enum News {
     /// A link breaks a rule, for the first time since it was last below.
     Verdict {
@@ -114,7 +115,7 @@ enum News {
 }
 
 /// Links that break a rule, by the lower of their ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Isolation {
     offenders: BTreeMap<End, Offender>,
     noted: BTreeMap<End, Noted>,

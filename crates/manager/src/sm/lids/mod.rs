@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, Lid, Lmc, PortNum};
+use weft_state::State;
 
 /// Owner of a LID: a node's GUID and its port, port 0 for a switch.
 pub(crate) type Owner = (Guid, PortNum);
@@ -44,7 +45,7 @@ impl EndPort {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 struct Remembered {
     lid: Lid,
     lmc: Lmc,
@@ -53,7 +54,7 @@ struct Remembered {
 }
 
 /// Current and former owners of LIDs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub(crate) struct LidMap {
     remembered: BTreeMap<Owner, Remembered>,
     assignments: u64,

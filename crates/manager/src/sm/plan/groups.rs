@@ -8,6 +8,7 @@ use weft_routing::{
     MulticastGroup, MulticastNote, MulticastRequest, MulticastSettings, RoutedMulticast,
     multicast_step, route_multicast,
 };
+use weft_state::State;
 
 use super::super::drains;
 use super::super::settings::Settings;
@@ -17,7 +18,7 @@ use crate::multicast::MulticastLid;
 use crate::rates;
 
 /// The planned multicast tables.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in super::super) struct MulticastPlan {
     /// Certified tables, none when there are none that may be written.
     pub(in super::super) routed: Option<RoutedMulticast>,
@@ -31,7 +32,7 @@ pub(in super::super) struct MulticastPlan {
 }
 
 /// Inputs of multicast tables besides routes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub(in super::super) struct Members {
     /// Members of each group; `None` if unknown.
     pub(in super::super) groups: Option<Arc<Vec<MulticastLid>>>,

@@ -9,6 +9,7 @@ use weft_fabric::{
     PortRef, SwitchIndex, Topology,
 };
 use weft_routing::{LoopSettings, Routed, changed_blocks};
+use weft_state::State;
 
 use super::super::settings::Settings;
 use super::super::wanted::qos::Qos;
@@ -22,7 +23,7 @@ use super::steps;
 use crate::io::{Certified, Event};
 
 /// Nodes, links and LIDs as they are to be.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in super::super) struct Fabric {
     /// Nodes and links, with the LIDs that end ports should have.
     pub(in super::super) topology: Arc<Topology>,
@@ -41,7 +42,7 @@ impl Fabric {
 pub(in super::super) type Crossings = BTreeSet<(Guid, PortNum)>;
 
 /// Links that both ends see and that are not active.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in super::super) struct Inactive {
     /// Ends of those that were not active after two sweeps.
     pub(in super::super) twice: BTreeSet<PortRef>,
@@ -51,7 +52,7 @@ pub(in super::super) struct Inactive {
 }
 
 /// Tables held by switches.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in super::super) struct Held {
     /// Confirmed linear tables; unknown entries drop.
     pub(in super::super) linear: LinearTables,
@@ -135,7 +136,7 @@ impl Held {
 
 /// All that a plan depends on, to be computed by [`PlanInput::make`]; the result goes to the manager as
 /// [`crate::Input::Planned`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct PlanInput {
     pub(super) id: u64,
     pub(super) routes: RouteInput,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_fabric::{Lid, LinearTables, NodeId, PortRef, SwitchIndex, Topology, UNREACHABLE};
 use weft_routing::{LoopCoverage, LoopPaths, LoopSettings, certify_loops};
+use weft_state::State;
 
 use super::Plan;
 use super::input::Told;
@@ -13,7 +14,7 @@ use super::routes::Routes;
 const LIDS_FROM: u32 = 64;
 
 /// Loops of a fabric whose entries are planned.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, State)]
 pub struct LoopPlan {
     /// Nodes and links, those that carry no data left out.
     pub topology: Arc<Topology>,

@@ -34,6 +34,7 @@ use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{
     Lanes, Lid, LinearTables, Lmc, NodeId, PortNum, PortRef, Sl, Tick, Topology, TopologyBuilder,
 };
+use weft_state::State;
 
 use super::Manager;
 use super::devices::{Device, Devices, Lft, TABLE_KINDS};
@@ -65,7 +66,7 @@ pub(super) use steps::transition;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The intended state of the fabric.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Plan {
     /// Nodes and links, with the LIDs that end ports should have.
     pub topology: Arc<Topology>,
@@ -154,7 +155,7 @@ impl Plan {
 }
 
 /// The intended state of the fabric, and progress of a new plan.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Planning {
     pub plan: Plan,
     /// The LIDs that were given; they outlast a restart.
@@ -176,7 +177,7 @@ pub(super) struct Planning {
 }
 
 /// Progress of a sweep's plan.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 enum PlanningState {
     /// There is none to wait for.
     #[default]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weft_fabric::{Node, PortNum, Topology};
 use weft_routing::{RouteError, Routed};
+use weft_state::State;
 use weft_wire::sm::PortInfo;
 
 use super::super::barred_links::Barred;
@@ -19,7 +20,7 @@ const ANSWERS_NOT_COVERED: &str =
     "; answers on the service level of the question may close a credit cycle";
 
 /// Inputs of routes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub(in super::super) struct RouteInput {
     pub(in super::super) settings: Arc<Settings>,
     pub(in super::super) drains: Drains,
@@ -32,7 +33,7 @@ pub(in super::super) struct RouteInput {
 }
 
 /// Routes with their inputs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in super::super) struct Routes {
     pub(in super::super) fabric: Fabric,
     /// What is not as the topology file has it.

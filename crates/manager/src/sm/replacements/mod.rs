@@ -17,6 +17,7 @@ mod settle;
 use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, Lid, Tick};
+use weft_state::State;
 
 pub use orders::{Replaced, ReplacementError, ReplacementOrder};
 
@@ -29,7 +30,7 @@ pub const REPLACEMENTS_MAX: usize = 4_096;
 pub const REASON_MAX: usize = 200;
 
 /// An HFI that an operator has put in the place of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Successor {
     /// The new HFI.
     pub new: Guid,
@@ -42,7 +43,7 @@ pub(crate) struct Successor {
 pub(crate) type Successors = BTreeMap<Guid, Successor>;
 
 /// What is known of replacements.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Replacements {
     pub successors: Successors,
     places: Places,
@@ -51,7 +52,7 @@ pub(crate) struct Replacements {
 }
 
 /// A replacement that has been recognised, for an operator to confirm.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, State)]
 pub struct Offer {
     /// The HFI that is gone.
     pub old: Guid,
@@ -66,7 +67,7 @@ pub struct Offer {
 }
 
 /// What two HFIs have in common besides their place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, State)]
 pub enum Likeness {
     /// The description.
     Description,

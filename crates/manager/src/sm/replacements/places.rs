@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::Guid;
+use weft_state::State;
 use weft_wire::sm::NodeDescription;
 
 use super::Likeness;
@@ -12,7 +13,7 @@ use crate::sm::port_change::End;
 const PLACES_MAX: usize = 131_072;
 
 /// An HFI as it was last seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub(super) struct Seen {
     pub(super) guid: Guid,
     pub(super) description: NodeDescription,
@@ -21,7 +22,7 @@ pub(super) struct Seen {
 }
 
 /// The last HFI at each port before one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Places(BTreeMap<End, Seen>);
 
 impl Places {

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use weft_config::Instance;
 use weft_fabric::Guid;
+use weft_state::State;
 
 /// Which devices are let into the fabric.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct AdmissionSettings {
     /// What a device says about itself is compared with what its neighbour's hardware reports
     /// (`<SmaSpoofingCheck>`).

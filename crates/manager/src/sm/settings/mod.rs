@@ -14,6 +14,7 @@ use weft_config::sm::CascadeActivate;
 use weft_fabric::intended::{Intended, Rules};
 use weft_fabric::{Lid, Lmc, PortNum, Sl};
 use weft_routing::{AdaptiveSettings, Dimension, EngineKind, MulticastSettings, PortCost};
+use weft_state::State;
 use weft_wire::enums::{LinkSpeed, LinkWidth, Mtu};
 
 pub use admission::AdmissionSettings;
@@ -25,14 +26,16 @@ use crate::settings::lane_levels::{LANES_MAX, LaneLevels};
 pub use crate::settings::members::{Members, Selector};
 
 /// Settings of one fabric. [`Settings::default`] equals the stock opafm.xml.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct Settings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
     /// Key that protects ports' settings (`<MKey>`), 0 for none.
+    #[state(key)]
     pub m_key: u64,
     /// Keys of each master's term in its place; none where that protects. No recording has it.
     #[serde(skip)]
+    #[state(skip)]
     pub fencing: Option<Fencing>,
     /// This manager among others.
     pub election: ElectionSettings,
@@ -64,7 +67,7 @@ pub struct Settings {
 }
 
 /// The loop test (`<LoopTestOn>`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LoopTestSettings {
     /// It runs.
     pub on: bool,
@@ -75,9 +78,10 @@ pub struct LoopTestSettings {
 }
 
 /// SMInfo and timing of this manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct ElectionSettings {
     /// Key that the subnet managers of one fabric share (`<SmKey>`).
+    #[state(key)]
     pub sm_key: u64,
     /// 0 to 15 (`<Priority>`).
     pub priority: u8,
@@ -94,7 +98,7 @@ pub struct ElectionSettings {
 }
 
 /// Settings of LIDs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LidSettings {
     /// LMC of HFIs, 0 to 7 (`<Lmc>`).
     pub lmc: Lmc,
@@ -109,7 +113,7 @@ pub struct LidSettings {
 }
 
 /// Settings of routing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, State)]
 pub struct RoutingSettings {
     /// `<RoutingAlgorithm>`.
     pub engine: EngineKind,
@@ -135,7 +139,7 @@ impl RoutingSettings {
 }
 
 /// The section `<FatTreeTopology>`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct FatTree {
     /// Tiers of switches, 1 to 10.
     pub tier_count: u8,
@@ -152,7 +156,7 @@ pub struct FatTree {
 }
 
 /// A group of destinations in `<RoutingOrder>`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub enum OrderedGroup {
     /// These ports.
     Of(Members),
@@ -161,7 +165,7 @@ pub enum OrderedGroup {
 }
 
 /// The section `<HypercubeTopology>`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, State)]
 pub struct Hypercube {
     /// HFIs that are placed after all others.
     pub route_last: Members,
@@ -170,7 +174,7 @@ pub struct Hypercube {
 }
 
 /// The section `<EnhancedRoutingCtrl>`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct HypercubePorts {
     /// Switches, none for all that no other section names.
     pub switches: Option<Members>,
@@ -179,7 +183,7 @@ pub struct HypercubePorts {
 }
 
 /// The section `<MeshTorusTopology>`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct Mesh {
     /// The dimensions, in the order in which routes take them.
     pub dimensions: Vec<Dimension>,
@@ -207,7 +211,7 @@ impl Default for Mesh {
 }
 
 /// Queues and timers of the data path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct TrafficSettings {
     /// Packet lifetime in a switch: 4.096 µs · 2^value on the wire (`<SwitchLifetime>`).
     pub switch_lifetime: u8,
@@ -237,7 +241,7 @@ pub struct TrafficSettings {
 }
 
 /// Sizes of packets that interrupt others, in bytes on the link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Preemption {
     /// Largest packet that interrupts others, 32 to 8,192 in steps of 32 (`<SmallPacket>`).
     pub small_packet: u32,
@@ -249,7 +253,7 @@ pub struct Preemption {
 }
 
 /// When to sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct SweepSettings {
     /// From the end of one sweep to the next, zero for never (`<SweepInterval>`).
     pub interval: Duration,
@@ -277,7 +281,7 @@ pub struct SweepSettings {
 }
 
 /// Settings of requests to agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct RequestSettings {
     /// Attempts that are always made (`<MaxAttempts>`).
     pub attempts: u32,
@@ -310,7 +314,7 @@ pub struct RequestSettings {
 }
 
 /// Links that may carry data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkSettings {
     /// Policy of links between a switch and an HFI (`<HFILinkPolicy>`).
     pub hfi: LinkPolicy,
@@ -344,7 +348,7 @@ impl Default for LinkSettings {
 }
 
 /// The fabric as it should be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct TopologySettings {
     /// Contents of the file (`<TopologyFilename>`).
     pub intended: Arc<Intended>,
@@ -355,7 +359,7 @@ pub struct TopologySettings {
 }
 
 /// When a port reports errors of its link too often (traps 129 to 131).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct StormSettings {
     /// Traps per minute at which it is disabled, at least 1 (`<TrapThreshold>`).
     pub per_minute: u32,
@@ -364,7 +368,7 @@ pub struct StormSettings {
 }
 
 /// When a link goes down too often (`<Flapping>`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct FlapSettings {
     /// Time for which a loss counts (`<WindowSize>`).
     pub window: Duration,
@@ -385,7 +389,7 @@ impl Default for FlapSettings {
 }
 
 /// Policy of links that may carry data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct LinkPolicy {
     /// Lanes that a link may lose while it is up, 0 to 3 (`<MaxDroppedLanes>`).
     pub max_dropped_lanes: u8,
@@ -396,7 +400,7 @@ pub struct LinkPolicy {
 }
 
 /// A least value that is required of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub enum Least<T> {
     /// None is required.
     Any,
@@ -407,7 +411,7 @@ pub enum Least<T> {
 }
 
 /// One partition of the fabric, made from the virtual fabrics that share its key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, State)]
 pub struct Partition {
     /// The key without its membership bit, 1 to 0x7FFF.
     pub key: u16,
@@ -420,7 +424,7 @@ pub struct Partition {
 }
 
 /// A service level and its properties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct Level {
     /// The service level, 0 to 15.
     pub sl: Sl,

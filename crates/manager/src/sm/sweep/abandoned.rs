@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use weft_fabric::{Guid, text};
+use weft_state::State;
 
 use crate::sm::settings::SweepSettings;
 
 /// Devices that fell silent since the last completed sweep, and the sweeps abandoned since then.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Abandoned {
     silent: BTreeSet<Guid>,
     in_a_row: u32,

@@ -17,6 +17,7 @@ mod steps;
 mod written;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::enums::PortState;
 
 use super::devices::{Device, Devices};
@@ -33,7 +34,7 @@ use written::Written;
 const UNFINISHED_MAX: usize = 64;
 
 /// State of the current sweep, and time of the next one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Sweep {
     phase: Option<SweepPhase>,
     /// Counts up from 1 with each sweep.
@@ -62,7 +63,7 @@ pub(super) struct Sweep {
 }
 
 /// Nodes that a sweep has lost.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Losses {
     /// When a node was last found not to answer.
     pub last: Option<Tick>,

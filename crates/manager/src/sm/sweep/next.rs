@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 
 use super::reported::ReportedChanges;
 use crate::io::SweepReason;
@@ -13,7 +14,7 @@ use crate::sm::settings::SweepSettings;
 const RETRY_MAX: Duration = Duration::from_secs(300);
 
 /// Time and reason of the next sweep.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Next {
     due: Option<(Tick, SweepReason)>,
     /// Unfinished sweeps in a row.

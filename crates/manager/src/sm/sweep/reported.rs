@@ -1,6 +1,7 @@
 //! Traps that the next sweep answers.
 
 use weft_fabric::{Lid, Lmc};
+use weft_state::State;
 
 use crate::io::ReportedChange;
 
@@ -8,7 +9,7 @@ use crate::io::ReportedChange;
 const TRAPS_MAX: usize = 16;
 
 /// Traps that have reported a change since the last sweep began, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct ReportedChanges(Vec<ReportedChange>);
 
 impl ReportedChanges {

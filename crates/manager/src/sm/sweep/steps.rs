@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use weft_fabric::{NodeId, Tick};
+use weft_state::State;
 
 use crate::sm::devices::{Devices, Lft};
 use crate::sm::leftovers;
@@ -11,7 +12,7 @@ use crate::sm::plan::Plan;
 use crate::sm::tables::{Kind, TableId};
 
 /// Work that all switches must have done before any of them continues.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(in crate::sm) enum Gate {
     /// Adaptive routing is suspended everywhere before the first table changes.
     Settings,
@@ -25,7 +26,7 @@ pub(in crate::sm) enum Gate {
 }
 
 /// Progress of the switches towards the plan's tables.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Steps {
     /// Index of the table being written.
     pub(in crate::sm) step: usize,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::Guid;
+use weft_state::State;
 
 use crate::io::{WrittenSwitch, WrittenTables};
 
@@ -10,7 +11,7 @@ use crate::io::{WrittenSwitch, WrittenTables};
 const TOLD_MAX: usize = 256;
 
 /// Blocks that switches have confirmed, by GUID: no more than the fabric has switches.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(in crate::sm) struct Written(BTreeMap<Guid, u32>);
 
 impl Written {

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use weft_fabric::{Half, Lanes, RingPort, Sc, Sl, Vl};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::enums::Mtu;
 use weft_wire::sm::{ScScMap, ScSlMap, ScVlMap, SlScMap, VlArbElement, VlArbMatrix, VlArbTable};
@@ -25,7 +26,7 @@ const SHARE_UNSCALED: u8 = 25;
 const WEIGHT_UNIT: u32 = 64;
 
 /// The levels in use, each with its own channel and lane.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Qos {
     /// Those of the first lane, then those that stand for them in the others.
     levels: Vec<Level>,

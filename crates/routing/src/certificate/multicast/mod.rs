@@ -15,6 +15,7 @@ mod group;
 use std::collections::BTreeMap;
 
 use weft_fabric::{FIRST_MLID, Lid, MulticastTables, PortMask, SwitchIndex, Topology};
+use weft_state::State;
 
 use self::cables::{Cables, Sets};
 pub use self::finding::{MulticastFinding, MulticastRefusal};
@@ -22,7 +23,7 @@ use self::group::Judge;
 use crate::multicast::MulticastGroup;
 
 /// Proof that multicast tables are good for one topology; only [`certify_multicast`] makes one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct MulticastCertificate {
     pub(self) groups: u64,
     pub(self) receivers: u64,

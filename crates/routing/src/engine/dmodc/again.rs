@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use weft_fabric::{LinearTables, SwitchIndex, UNREACHABLE};
+use weft_state::State;
 
 use super::form::Form;
 use super::numbers::Numbers;
@@ -22,7 +23,7 @@ use crate::network::Network;
 use crate::paths::{Candidates, Paths};
 
 /// Data that a plan keeps for the next one.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct Kept {
     network: Network,
     level: Vec<u8>,
@@ -30,6 +31,7 @@ pub(crate) struct Kept {
     /// By switch, the row that its current one has replaced; empty if there is none.
     /// The next plan writes into those that nobody reads any more: fresh memory
     /// costs more than writing into it.
+    #[state(skip)]
     replaced: Mutex<Vec<Arc<[u8]>>>,
 }
 

@@ -1,5 +1,7 @@
 //! Inputs of the closed form: dividers and the numbers of destinations.
 
+use weft_state::State;
+
 use super::slots::Slots;
 use crate::engine::levels::{NO_LEVEL, kin};
 use crate::engine::rows::consecutive;
@@ -8,7 +10,7 @@ use crate::network::Network;
 use crate::paths::Paths;
 
 /// Dividers and numbers.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, State)]
 pub(super) struct Numbers {
     /// By switch.
     pub(super) divider: Vec<u32>,
@@ -23,7 +25,7 @@ pub(super) struct Numbers {
 }
 
 /// A switch with HFIs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, State)]
 pub(super) struct Leaf {
     pub(super) switch: u32,
     /// Number of its first HFI; the others follow.

@@ -5,12 +5,13 @@
 //! nearly everything where its siblings send it.
 
 use petgraph::unionfind::UnionFind;
+use weft_state::State;
 
 use crate::engine::levels::NO_LEVEL;
 use crate::network::Network;
 
 /// Places of parents.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, State)]
 pub(super) struct Slots {
     level: Vec<u8>,
     /// By switch, the parents that it and its siblings have together.

@@ -1,0 +1,90 @@
+//! A manager's state, with which a recording begins that goes on from another one.
+//!
+//! It is written in chunks of some MiB: each is an input of a kind of its own, the last of another kind.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use weft_fabric::Tick;
+use weft_manager::{Manager, PlanInput};
+use weft_state::{State, Writer};
+
+use crate::digest::Digest;
+use crate::keys::Keys;
+use crate::recorder::{CHECKPOINT, CHECKPOINT_PART, put_number};
+
+/// Bytes of a chunk of one that is there as a whole.
+const PIECE: usize = 4 << 20;
+/// Bytes of one at most.
+pub(crate) const CHECKPOINT_MAX: usize = 2 << 30;
+
+/// A manager's state, as it is in a recording.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Checkpoint(pub(crate) Arc<[u8]>);
+
+impl Checkpoint {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The chunks of a recording that begins with it at `at`.
+    pub(crate) fn chunks(&self, at: Tick) -> impl Iterator<Item = Vec<u8>> {
+        let pieces = self.0.len().div_ceil(PIECE).max(1);
+        (0..pieces).map(move |piece| {
+            let start = piece * PIECE;
+            let end = (start + PIECE).min(self.0.len());
+            let passed = if piece == 0 { at.0 } else { 0 };
+            chunk(passed, &self.0[start..end], end == self.0.len())
+        })
+    }
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Checkpoint({} bytes)", self.0.len())
+    }
+}
+
+/// A manager as it was at the end of an input: the beginning of the next recording. What it shares with the manager that goes
+/// on is not copied.
+pub struct Frozen {
+    pub(crate) at: Tick,
+    pub(crate) manager: Box<Manager>,
+    pub(crate) plans: BTreeMap<u64, Arc<PlanInput>>,
+    /// Those that were masked so far, which are all that the state can have: they came with settings and datagrams.
+    pub(crate) keys: Keys,
+}
+
+impl fmt::Debug for Frozen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Frozen(at {} ns)", self.at.0)
+    }
+}
+
+impl Frozen {
+    /// The first chunks of the recording, one after the other: takes up to seconds with ten thousands of hosts.
+    pub fn write(mut self, mut to: impl FnMut(&[u8])) {
+        let mut passed = self.at.0;
+        let mut take = |piece: Vec<u8>| to(&chunk(std::mem::take(&mut passed), &piece, false));
+        let mut writer = Writer::in_pieces(&mut self.keys, &mut take);
+        self.manager.write(&mut writer);
+        self.plans.write(&mut writer);
+        let last = writer.into_bytes();
+        to(&chunk(passed, &last, true));
+    }
+}
+
+/// A chunk with a piece of a checkpoint, so long after what is before it.
+fn chunk(passed: u64, piece: &[u8], is_last: bool) -> Vec<u8> {
+    let kind = if is_last { CHECKPOINT } else { CHECKPOINT_PART };
+    let digest = Digest::default().value();
+    let mut chunk = vec![0, kind];
+    put_number(&mut chunk, passed);
+    put_number(&mut chunk, piece.len() as u64);
+    chunk.extend(piece);
+    chunk.extend((digest as u16).to_le_bytes());
+    chunk.extend(digest.to_le_bytes());
+    chunk
+}
