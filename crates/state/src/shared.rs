@@ -34,7 +34,7 @@ fn read<T: ?Sized + 'static>(
     let number = u32::read(from)?;
     if number == NEW {
         // Its counts, and its place among the others.
-        from.charge(8 * size_of::<usize>())?;
+        from.charge(size_of::<[usize; 8]>())?;
         let value = whole(from)?;
         from.shared.push(Box::new(Arc::clone(&value)));
         return Ok(value);

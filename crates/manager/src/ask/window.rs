@@ -6,12 +6,13 @@
 //! answer later than its timeout, and each is asked for twice.
 
 use weft_fabric::Tick;
+use weft_state::State;
 
 /// Requests in flight at first, and at least after late answers.
 const LEAST: usize = 32;
 
 /// How many requests may be in flight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 pub(super) struct Window {
     size: usize,
     /// The size from which on it grows by one for a whole window of answers, not for each.

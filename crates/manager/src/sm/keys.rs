@@ -120,7 +120,7 @@ impl Keys {
 
 /// Terms that were tried at a port and are not its key's: 0, and those from one to another. Of terms far from the last ones
 /// the earlier are forgotten.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(crate) struct Tried {
     zero: bool,
     others: Option<(u64, u64)>,
