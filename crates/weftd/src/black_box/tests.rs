@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_fabric::Tick;
 use weft_manager::{Input, Settings};
@@ -120,9 +121,12 @@ async fn one_that_cannot_begin_says_why() {
     assert_eq!(unsaved, Err(Unsaved::NoRecording));
 }
 
-/// Bytes that nothing compresses.
+/// Bytes that nothing compresses, others each time: a file compresses what it has had before.
 fn noise(len: usize) -> Vec<u8> {
-    let mut state = 1_u64;
+    static SEED: AtomicU64 = AtomicU64::new(1);
+    let mut state = SEED
+        .fetch_add(1, Ordering::Relaxed)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let bytes = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;

@@ -83,7 +83,8 @@ function Opened({ names, rows }: { names: string[]; rows: Row[] }) {
   const chosen = useSignal(0);
   const plot = plots.value[chosen.value] ?? plots.value[0];
   const wrong = own.value.filter((row) => row.verdict.includes("✗")).length;
-  const figures = own.value.filter((row) => row.verdict !== "").length;
+  const given = own.value.filter((row) => row.verdict === "given").length;
+  const figures = own.value.filter((row) => row.verdict !== "").length - given;
   const title = experiments.value[experiment.value] ?? "";
   return (
     <>
@@ -103,7 +104,7 @@ function Opened({ names, rows }: { names: string[]; rows: Row[] }) {
         </label>
       </div>
       <h2><bdi>{title}</bdi></h2>
-      <p class={wrong > 0 ? "bad" : figures > 0 ? "calm" : "quiet"}>{figures === 0 ? "Nothing was published about it." : wrong === 0 ? `All ${figures} published figures came out.` : `${wrong} of ${many(figures, "published figure")} did not come out: ✗.`}</p>
+      <p class={wrong > 0 ? "bad" : figures > 0 ? "calm" : "quiet"}>{figures + given === 0 ? "Nothing was published about it." : figures === 0 ? "No published figure could have failed." : wrong === 0 ? `All ${figures} published figures came out.` : `${wrong} of ${many(figures, "published figure")} did not come out: ✗.`}{given > 0 && ` ${given} more follow from inputs (“given”) and show nothing.`}</p>
       {plot === undefined ? <p class="quiet">Nothing was measured that could be drawn; the table has all there is.</p> : <Chart key={`${experiment.value} ${chosen.value}`} plot={plot} title={title} />}
       <Table rows={own.value} title={title} />
     </>

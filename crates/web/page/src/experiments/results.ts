@@ -28,7 +28,7 @@ export interface Row {
 /** Columns of the file; those that a file must have come first. */
 const NEEDED = ["experiment", "case", "metric", "measured", "unit"];
 const OPTIONAL = ["published", "within_percent", "bounds", "verdict", "curve", "over", "at", "least", "most"];
-const VERDICTS = ["", "held", "✗", "not measured ✗"];
+const VERDICTS = ["", "held", "given", "✗", "not measured ✗"];
 
 /** Why a file is not shown: what, where, and what is allowed. */
 export class Refused extends Error {}

@@ -10,7 +10,7 @@ const HEAD = "experiment,case,metric,measured,unit,published,within_percent,boun
 
 /** The file as weft-lab writes it. */
 const FILE = `${HEAD}E1,"two pairs, static",bandwidth,12.4,GB/s,12.38,5,,held,,,,,
-E1,"two pairs, static",rate,99.2,Gb/s,,,,,,,,,
+E1,"two pairs, static",rate,99.2,Gb/s,99,5,,given,,,,,
 E6,"dmodc, gone 0",bisection,80,%,,,"≥ 55, ≤ 60",✗,dmodc,gone,0,79,81
 E6,"dmodc, gone 5",bisection,77,%,,,,,dmodc,gone,5,,
 E6,"layered, gone 0",bisection,81,%,,,,,layered,gone,0,,
@@ -21,7 +21,7 @@ test("a file as weft-lab writes it is read in whole", () => {
   const rows = rowsOf("e.csv", FILE);
   assert.equal(rows.length, 6);
   assert.deepEqual(rows[0].published, { least: 12.38 - 12.38 * 0.05, most: 12.38 + 12.38 * 0.05 });
-  assert.equal(rows[0].case, "two pairs, static");
+  assert.deepEqual([rows[0].case, rows[0].verdict, rows[1].verdict], ["two pairs, static", "held", "given"]);
   assert.deepEqual(rows[2].published, { least: 55, most: 60 });
   assert.deepEqual([rows[2].over, rows[2].at, rows[2].least, rows[2].most], ["gone", 0, 79, 81]);
   assert.equal(rows[5].measured, undefined);
