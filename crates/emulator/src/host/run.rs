@@ -20,6 +20,9 @@ const AT_ONCE: usize = 64;
 const TIMER: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(50);
 
+/// Longest time for which datagrams are carried out before what comes of them is sent on, one datagram aside: programs wait
+/// some 35 ms for an answer.
+const HELD: Duration = Duration::from_millis(2);
 /// When a program that did not take a batch is tried again.
 const RETRY: Duration = Duration::from_millis(1);
 
@@ -29,6 +32,8 @@ struct Runner {
     start: Instant,
     /// [`Emulator::changes`] when port states were last reported to programs.
     told: u64,
+    /// When datagrams were last sent on.
+    given_out: Instant,
 }
 
 /// Runs until it is stopped, or all senders of commands have gone.
@@ -38,6 +43,7 @@ pub(super) async fn run(emulator: Emulator, mut commands: mpsc::Receiver<Command
         clients: Clients::default(),
         start: Instant::now(),
         told: 0,
+        given_out: Instant::now(),
     };
     let mut waiting = Vec::with_capacity(AT_ONCE);
     loop {
@@ -149,6 +155,9 @@ impl Runner {
         for packet in packets {
             self.clients.note_request(client, place, &packet);
             self.input(Input::Send { node, port, packet });
+            if self.given_out.elapsed() >= HELD {
+                self.give_out();
+            }
         }
     }
 
@@ -207,6 +216,7 @@ impl Runner {
         for gone in self.clients.flush() {
             self.forget(Some(gone));
         }
+        self.given_out = Instant::now();
     }
 }
 
