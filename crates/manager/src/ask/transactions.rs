@@ -373,10 +373,32 @@ impl<T: Copy> Transactions<T> {
                 return None;
             }
             self.timers.pop();
-            if current {
+            if current && !self.may_wait(now, slot) {
                 return self.time_out(now, slot);
             }
         }
+    }
+
+    /// Gives a request that was sent once more time, if answers of all targets have become slower since it was sent: what is
+    /// only late is not asked for twice.
+    fn may_wait(&mut self, now: Tick, slot: u16) -> bool {
+        let timeout_ns = self.first_timeout(&RoundTrip::default());
+        let entry = &mut self.slots[usize::from(slot)];
+        let Some(pending) = entry
+            .pending
+            .as_mut()
+            .filter(|request| request.attempt == 1)
+        else {
+            return false;
+        };
+        let expires = Tick(pending.first_sent.0.saturating_add(timeout_ns));
+        if expires <= now {
+            return false;
+        }
+        (pending.timeout_ns, pending.expires) = (timeout_ns, expires);
+        let generation = entry.generation;
+        self.arm(expires, slot, generation, 1);
+        true
     }
 
     fn time_out(&mut self, now: Tick, slot: u16) -> Option<Expired<T>> {

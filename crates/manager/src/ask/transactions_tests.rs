@@ -178,3 +178,22 @@ fn an_identifier_tells_whether_its_request_writes() {
         assert!(take(&mut transactions, MS, &reply).is_some());
     }
 }
+
+#[test]
+fn a_request_waits_longer_when_answers_have_become_slower_since_it_was_sent() {
+    let mut transactions = Transactions::new(Budget {
+        total: 64,
+        ..budget()
+    });
+    let quick = begin(&mut transactions, 0);
+    take(&mut transactions, MS, &answer_to(&quick, |_| {})).unwrap();
+    let slow: Vec<_> = (0..20).map(|_| begin(&mut transactions, MS)).collect();
+    // After 8 ms all would be sent again, but some are answered after 7 ms.
+    for mad in &slow[..10] {
+        take(&mut transactions, 8 * MS, &answer_to(mad, |_| {})).unwrap();
+    }
+    assert!(transactions.expire(Tick(9 * MS)).is_none());
+    // What is not answered in that time either is sent again.
+    let again = transactions.expire(Tick(40 * MS));
+    assert!(matches!(again, Some(Expired::Again { .. })), "{again:?}");
+}
