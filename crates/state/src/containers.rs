@@ -4,6 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use crate::{Reader, State, StateError, Writer};
 
+/// Writes the number of values, then each by `write`.
+fn write_each<V>(
+    values: impl ExactSizeIterator<Item = V>,
+    to: &mut Writer<'_>,
+    write: impl Fn(V, &mut Writer<'_>),
+) {
+    values.len().write(to);
+    for value in values {
+        write(value, to);
+        to.pass_on();
+    }
+}
+
 impl<T: State> State for Vec<T> {
     fn write(&self, to: &mut Writer<'_>) {
         self.len().write(to);
@@ -29,8 +42,7 @@ impl<T: State> State for Box<[T]> {
 
 impl<T: State> State for VecDeque<T> {
     fn write(&self, to: &mut Writer<'_>) {
-        self.len().write(to);
-        self.iter().for_each(|value| value.write(to));
+        write_each(self.iter(), to, T::write);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -41,8 +53,7 @@ impl<T: State> State for VecDeque<T> {
 /// Its order within does not show: equal values are the same in all that the state has.
 impl<T: State + Ord> State for BinaryHeap<T> {
     fn write(&self, to: &mut Writer<'_>) {
-        self.len().write(to);
-        self.iter().for_each(|value| value.write(to));
+        write_each(self.iter(), to, T::write);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -52,8 +63,7 @@ impl<T: State + Ord> State for BinaryHeap<T> {
 
 impl<T: State + Ord> State for BTreeSet<T> {
     fn write(&self, to: &mut Writer<'_>) {
-        self.len().write(to);
-        self.iter().for_each(|value| value.write(to));
+        write_each(self.iter(), to, T::write);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
@@ -63,11 +73,10 @@ impl<T: State + Ord> State for BTreeSet<T> {
 
 impl<K: State + Ord, V: State> State for BTreeMap<K, V> {
     fn write(&self, to: &mut Writer<'_>) {
-        self.len().write(to);
-        for (key, value) in self {
+        write_each(self.iter(), to, |(key, value), to| {
             key.write(to);
             value.write(to);
-        }
+        });
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {

@@ -21,7 +21,7 @@ mod writer;
 pub use reader::{Reader, StateError, read};
 pub use values::Key;
 pub use weft_state_derive::State;
-pub use writer::{Masks, Unmasked, Writer};
+pub use writer::{Masks, PIECE, Unmasked, Writer};
 
 /// A value that can be written whole and read again.
 pub trait State: Sized {

@@ -27,7 +27,7 @@ impl Masks for Unmasked {
 }
 
 /// Bytes that are passed on at once, and the largest list of bytes in a state more.
-const PIECE: usize = 4 << 20;
+pub const PIECE: usize = 4 << 20;
 
 /// Takes state.
 pub struct Writer<'a> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_state::{Masks, Reader, State, StateError, Unmasked, Writer, read};
+use weft_state::{Masks, PIECE, Reader, State, StateError, Unmasked, Writer, read};
 
 #[derive(Debug, Clone, PartialEq, State)]
 enum Kind {
@@ -85,14 +85,22 @@ fn what_is_read_is_what_was_written_and_shared_alike() {
 #[test]
 fn pieces_are_the_whole() {
     let long: Vec<Vec<u8>> = (0..200_u8).map(|byte| vec![byte; 100_000]).collect();
+    in_pieces(&BTreeSet::from_iter(long.clone()));
+    in_pieces(&BTreeMap::from_iter(long.iter().cloned().zip(0_u8..)));
+    in_pieces(&BinaryHeap::from(long.clone()));
+    in_pieces(&VecDeque::from(long.clone()));
+    in_pieces(&long);
+}
+
+fn in_pieces(long: &impl State) {
     let (mut masks, mut pieces) = (Unmasked, Vec::new());
     let mut take = |piece: Vec<u8>| pieces.push(piece);
     let mut to = Writer::in_pieces(&mut masks, &mut take);
     long.write(&mut to);
     let last = to.into_bytes();
     pieces.push(last);
-    assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() < 5 << 20));
-    assert!(pieces.concat() == written(&long));
+    assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() < PIECE + (1 << 20)));
+    assert!(pieces.concat() == written(long));
 }
 
 #[test]
