@@ -104,8 +104,10 @@ impl Recording {
         };
         if self.others.bytes + written > self.place.budget {
             let newest = Some((self.file.path.as_path(), written));
-            let made = make_room(&self.place, self.progress.started(), newest);
-            self.others = made.unwrap_or(self.others);
+            self.others = match make_room(&self.place, self.progress.started(), newest) {
+                Ok(others) => others,
+                Err(error) => return self.end_of_ring(&error),
+            };
         }
         let begun = self.others.own_begun.unwrap_or(self.file.begun);
         self.progress.has(self.others.own_bytes + written, begun);
@@ -132,7 +134,7 @@ impl Recording {
         let now = unix_time_ns() / 1_000_000;
         let (file, writer) = match new_file(&self.place, now.max(self.file.begun + 1)) {
             Ok(begun) => begun,
-            Err(error) => return self.end(&error.to_string()),
+            Err(error) => return self.end_of_ring(&error),
         };
         let before = std::mem::replace(&mut self.file, file);
         self.before = Some(before.path);
@@ -143,6 +145,11 @@ impl Recording {
         checkpoint(&mut |chunk| self.chunk(chunk));
         let written = self.writer.as_ref().map_or(0, Writer::written);
         self.file.share = (self.place.budget / FILES).max(2 * written);
+    }
+
+    /// The directory refuses.
+    fn end_of_ring(&mut self, error: &io::Error) {
+        self.end(&format!("{}: {error}", self.place.recordings.display()));
     }
 
     fn end(&mut self, why: &str) {
@@ -213,8 +220,12 @@ fn make_room(
         let path = entry?.path();
         let is_newest = newest.is_some_and(|(newest, _)| newest == path);
         if let Some(time) = begun(&path).filter(|_| !is_newest) {
-            let bytes = fs::metadata(&path)?.len();
-            files.push((time, path, bytes));
+            match fs::metadata(&path) {
+                Ok(file) => files.push((time, path, file.len())),
+                // One that has just been removed is none.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
     }
     files.sort();
@@ -223,7 +234,7 @@ fn make_room(
     let mut others = Others::default();
     for (time, path, bytes) in files {
         if held + room > place.budget {
-            fs::remove_file(path)?;
+            incidents::remove(&path)?;
             held -= bytes;
         } else if newest.is_some() && time >= started {
             others.own_bytes += bytes;

@@ -239,14 +239,18 @@ fn a_recording_whose_disk_refuses_ends_and_the_daemon_goes_on() {
         .args(&["--recording-budget", "1"])
         .up();
     // No next file can begin.
-    std::fs::remove_dir_all(daemon.dir.path().join("state/recordings.0")).unwrap();
+    let ring = daemon.dir.path().join("state/recordings.0");
+    std::fs::remove_dir_all(&ring).unwrap();
     for _ in 0..500 {
         if daemon.log().contains("are not recorded any more") {
             break;
         }
         daemon.weft_ok(&["sweep", "--wait"]);
     }
-    daemon.logs("are not recorded any more: No such file or directory");
+    daemon.logs(&format!(
+        "are not recorded any more: {}: No such file or directory",
+        ring.display()
+    ));
     let listed = daemon.weft_ok(&["incident", "list"]);
     assert!(listed.starts_with("RECORDING ENDED "), "{listed}");
     assert!(listed.lines().all(|line| line.len() <= 80), "{listed}");
