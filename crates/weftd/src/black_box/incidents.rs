@@ -106,6 +106,11 @@ fn earlier_of(path: &Path) -> PathBuf {
     path.with_extension(format!("earlier.{EXTENSION}"))
 }
 
+/// Where a copy is while it is written.
+fn part_of(path: &Path) -> PathBuf {
+    path.with_extension("part")
+}
+
 fn bytes_of(path: &Path) -> io::Result<u64> {
     fs::metadata(path).map(|file| file.len())
 }
@@ -126,7 +131,8 @@ pub(super) fn save(
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let copied = before.map_or(Ok(()), |before| copy(before, &earlier_of(&path)));
     let copied = copied.and_then(|()| private(&reason_of(&path))?.write_all(reason.as_bytes()));
-    copied.and_then(|()| copy(from, &path)).map_err(failed)?;
+    let copied = copied.and_then(|()| copy(from, &path));
+    copied.inspect_err(|_| discard(&path)).map_err(failed)?;
     Ok(Incident {
         kind,
         reason: reason.to_owned(),
@@ -134,6 +140,14 @@ pub(super) fn save(
         bytes,
         path,
     })
+}
+
+/// Removes what there is of a copy that is not whole.
+fn discard(path: &Path) {
+    let earlier = earlier_of(path);
+    let parts = [part_of(path), part_of(&earlier), earlier, reason_of(path)];
+    // The error that led here is told; what cannot be removed may not even be there.
+    parts.iter().for_each(|part| drop(fs::remove_file(part)));
 }
 
 fn make_room(dir: &Path, budget: u64, bytes: u64) -> Result<(), String> {
@@ -153,17 +167,26 @@ fn make_room(dir: &Path, budget: u64, bytes: u64) -> Result<(), String> {
             ));
         };
         let oldest = kept.remove(oldest);
-        fs::remove_file(&oldest.path)
-            .map_err(|error| format!("{}: {error}", oldest.path.display()))?;
-        // These alone are nothing: one that stays does no harm.
+        // As long as the copy is listed, the file before it is counted with it.
+        for path in [earlier_of(&oldest.path), oldest.path.clone()] {
+            remove(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        // At most some hundred bytes: one that stays does no harm.
         let _ = fs::remove_file(reason_of(&oldest.path));
-        let _ = fs::remove_file(earlier_of(&oldest.path));
+    }
+}
+
+/// Removes a file that may have gone before.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
 /// Copies a file, for the owner alone; a copy that has its name is whole.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let part = to.with_extension("part");
+    let part = part_of(to);
     let mut source = fs::File::open(from)?;
     let mut file = private(&part)?;
     io::copy(&mut source, &mut file)?;
@@ -240,6 +263,39 @@ mod tests {
         save(alone, &copies, 100, (2, Kind::ByHand, "")).unwrap();
         assert_eq!(kinds(&copies), [(2, Kind::ByHand)]);
         assert!(!earlier.exists());
+    }
+
+    #[test]
+    fn a_copy_that_fails_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, before, copies] =
+            ["newest", "before", "copies"].map(|name| dir.path().join(name));
+        // What is opened and cannot be read.
+        fs::create_dir(&from).unwrap();
+        fs::write(&before, [8; 30]).unwrap();
+        fs::create_dir(&copies).unwrap();
+        let save = |files| save(files, &copies, 1 << 20, (1, Kind::ByHand, "a fault"));
+        for files in [(&*from, Some(&*before)), (&*before, Some(&*from))] {
+            let error = save(files).unwrap_err();
+            assert!(error.contains("directory"), "{error}");
+            assert_eq!(fs::read_dir(&copies).unwrap().count(), 0, "{error}");
+        }
+        save((&*before, None)).unwrap();
+    }
+
+    #[test]
+    fn a_copy_stays_listed_until_the_file_before_it_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, copies) = (dir.path().join("newest"), dir.path().join("copies"));
+        fs::write(&from, [7; 40]).unwrap();
+        // In its place is what cannot be removed.
+        let earlier = copies.join("incident-1-panic.earlier.weftrec");
+        fs::create_dir_all(&earlier).unwrap();
+        fs::write(copies.join("incident-1-panic.weftrec"), [7; 40]).unwrap();
+        let held = bytes_of(&earlier).unwrap() + 40;
+        let error = save((&from, None), &copies, held, (2, Kind::Panic, "")).unwrap_err();
+        assert!(error.contains(&earlier.display().to_string()), "{error}");
+        assert_eq!(kinds(&copies), [(1, Kind::Panic)]);
     }
 
     #[test]
