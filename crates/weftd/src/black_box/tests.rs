@@ -150,7 +150,11 @@ fn written(dir: &Path, budget: u64, parts: Vec<Part>) -> (Arc<Progress>, Vec<u64
     for part in parts {
         match part {
             Part::Chunk(chunk) => recording.chunk(&chunk),
-            Part::Checkpoint(chunk) => recording.next(|to| to(&chunk)),
+            Part::Checkpoint(chunk) => {
+                // As the manager's thread does.
+                progress.set_full(false);
+                recording.next(|to| to(&chunk));
+            }
         }
     }
     let files = fs::read_dir(&place.recordings).unwrap();

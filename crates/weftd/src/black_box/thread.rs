@@ -37,10 +37,9 @@ struct Newest {
     path: PathBuf,
     /// When it began, milliseconds since 1970.
     begun: u64,
-    /// Bytes after which the next one is to begin.
-    share: u64,
-    /// The manager's thread is asked for a checkpoint.
-    is_asked: bool,
+    /// Bytes after which the next one is to begin; none while its checkpoint is written, and once the manager's thread is
+    /// asked for the next one's.
+    share: Option<u64>,
 }
 
 /// The other files.
@@ -60,9 +59,10 @@ impl Recording {
         for dir in [&place.recordings, &place.incidents] {
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         }
-        let began = progress.state().begun_unix_ms;
+        let began = progress.started();
         let others = make_room(&place, began, None)?;
-        let (file, writer) = new_file(&place, began)?;
+        let (mut file, writer) = new_file(&place, began)?;
+        file.share = Some(place.budget / FILES);
         Ok(Self {
             place,
             file,
@@ -117,8 +117,7 @@ impl Recording {
                 "a file of it has {budget} MiB, which is all of --recording-budget"
             ));
         }
-        if written >= self.file.share && !self.file.is_asked {
-            self.file.is_asked = true;
+        if self.file.share.take_if(|share| written >= *share).is_some() {
             self.progress.set_full(true);
         }
     }
@@ -139,12 +138,10 @@ impl Recording {
         let before = std::mem::replace(&mut self.file, file);
         self.before = Some(before.path);
         self.writer = Some(writer);
-        self.progress.set_full(false);
-        // A large checkpoint has as much again behind it.
-        self.file.share = u64::MAX;
         checkpoint(&mut |chunk| self.chunk(chunk));
         let written = self.writer.as_ref().map_or(0, Writer::written);
-        self.file.share = (self.place.budget / FILES).max(2 * written);
+        // A large checkpoint has as much again behind it.
+        self.file.share = Some((self.place.budget / FILES).max(2 * written));
     }
 
     /// The directory refuses.
@@ -202,8 +199,7 @@ fn new_file(place: &RecordingPlace, begun: u64) -> io::Result<(Newest, Writer<Fi
     let newest = Newest {
         path,
         begun,
-        share: place.budget / FILES,
-        is_asked: false,
+        share: None,
     };
     Ok((newest, writer))
 }
