@@ -187,15 +187,24 @@ fn the_oldest_files_make_room_and_the_next_begins_at_its_share() {
 
 #[test]
 fn a_large_checkpoint_has_as_much_behind_it() {
-    for (behind, is_full) in [(8 << 10, false), (12 << 10, true)] {
+    let cases = [
+        (10, 8, false),
+        (10, 12, true),
+        // Up to seven eighths of the budget.
+        (40, 15, false),
+        (40, 17, true),
+        (60, 1, false),
+    ];
+    for (checkpoint, behind, is_full) in cases {
         let dir = tempfile::tempdir().unwrap();
         let all = vec![
             Part::Chunk(noise(9 << 10)),
-            Part::Checkpoint(noise(10 << 10)),
-            Part::Chunk(noise(behind)),
+            Part::Checkpoint(noise(checkpoint << 10)),
+            Part::Chunk(noise(behind << 10)),
         ];
         let (progress, _) = written(dir.path(), 64 << 10, all);
-        assert_eq!(progress.is_full(), is_full, "{behind}");
+        assert_eq!(progress.is_full(), is_full, "{checkpoint}, {behind}");
+        assert!(!progress.is_over(), "{checkpoint}, {behind}");
     }
 }
 

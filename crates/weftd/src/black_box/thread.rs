@@ -140,8 +140,7 @@ impl Recording {
         self.writer = Some(writer);
         checkpoint(&mut |chunk| self.chunk(chunk));
         let written = self.writer.as_ref().map_or(0, Writer::written);
-        // A large checkpoint has as much again behind it.
-        self.file.share = Some((self.place.budget / FILES).max(2 * written));
+        self.file.share = Some(share(self.place.budget, written));
     }
 
     /// The directory refuses.
@@ -182,6 +181,18 @@ impl Recording {
         }
         saved
     }
+}
+
+/// Bytes after which the file is to begin that follows one with a checkpoint of so many bytes.
+fn share(budget: u64, checkpoint: u64) -> u64 {
+    let most = budget / FILES * (FILES - 1);
+    // A large checkpoint has as much again behind it, where there is room for that.
+    let share = match 2 * checkpoint {
+        twice if checkpoint < most => twice.min(most),
+        // One that is nearly all of the budget would be followed by another at once: the recording ends instead.
+        twice => twice,
+    };
+    share.max(budget / FILES)
 }
 
 /// A reason in one line of at most [`REASON_MAX`] bytes: a panic may have words of any length, on several lines.
