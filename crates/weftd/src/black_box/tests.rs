@@ -186,6 +186,34 @@ fn the_oldest_files_make_room_and_the_next_begins_at_its_share() {
 }
 
 #[test]
+fn a_file_grows_no_older_once_the_recording_has_ended() {
+    const MINUTE: u64 = 60_000;
+    assert!(thread::is_young(MINUTE, 60 * MINUTE, None));
+    assert!(!thread::is_young(MINUTE, 61 * MINUTE, None));
+    assert!(thread::is_young(MINUTE, 90 * MINUTE, Some(60 * MINUTE)));
+    assert!(!thread::is_young(MINUTE, 90 * MINUTE, Some(61 * MINUTE)));
+}
+
+/// The disk is another's: what is in the ring cannot be removed.
+#[test]
+fn a_ring_in_which_nothing_can_be_removed_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = dir.path().join("recordings.0");
+    let old = ring.join("1.weftrec");
+    let progress = Arc::new(Progress::new(64 << 10));
+    let place = place(dir.path(), 64 << 10);
+    let mut recording = thread::Recording::begin(place, Arc::clone(&progress)).unwrap();
+    recording.chunk(&noise(30 << 10));
+    assert!(!progress.is_over());
+    // It has a recording's name, and is no file.
+    fs::create_dir(&old).unwrap();
+    recording.next(|to| to(&noise(40 << 10)));
+    let (_, why) = progress.state().end.unwrap();
+    assert!(why.starts_with(&format!("{}: ", ring.display())), "{why}");
+    assert!(why.contains("directory"), "{why}");
+}
+
+#[test]
 fn a_large_checkpoint_has_as_much_behind_it() {
     let cases = [
         (10, 8, false),

@@ -159,7 +159,8 @@ impl Recording {
         let now = unix_time_ns() / 1_000_000;
         let budget = 2 * self.place.budget;
         let copy = (now, kind, reason.as_str());
-        let is_young = now.saturating_sub(self.file.begun) < HOUR_MS;
+        let end = self.progress.state().end.map(|(end, _)| end);
+        let is_young = is_young(self.file.begun, now, end);
         let before = self.before.as_deref();
         let before = before.filter(|before| is_young && before.exists());
         let files = (self.file.path.as_path(), before);
@@ -183,7 +184,12 @@ impl Recording {
     }
 }
 
-/// Bytes after which the file is to begin that follows one with a checkpoint of so many bytes.
+/// Whether a file has less than an hour, up to now or to the end of the recording.
+pub(super) fn is_young(begun: u64, now: u64, end: Option<u64>) -> bool {
+    end.unwrap_or(now).saturating_sub(begun) < HOUR_MS
+}
+
+/// Bytes after which a file that begins with a checkpoint of so many is followed by the next.
 fn share(budget: u64, checkpoint: u64) -> u64 {
     let most = budget / FILES * (FILES - 1);
     // A large checkpoint has as much again behind it, where there is room for that.
