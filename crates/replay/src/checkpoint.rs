@@ -8,29 +8,48 @@ use std::sync::Arc;
 
 use weft_fabric::Tick;
 use weft_manager::{Manager, PlanInput};
-use weft_state::{State, Writer};
+use weft_state::{PIECE, State, StateError, Writer};
 
 use crate::digest::Digest;
 use crate::keys::Keys;
 use crate::recorder::{CHECKPOINT, CHECKPOINT_PART, put_number};
 
-/// Bytes of a chunk of one that is there as a whole.
-const PIECE: usize = 4 << 20;
-/// Bytes of one at most.
-pub(crate) const CHECKPOINT_MAX: usize = 2 << 30;
+/// Bytes of one at most: 27,648 hosts have 278 MB.
+pub(crate) const CHECKPOINT_MAX: usize = 1 << 30;
+
+/// Plans that the manager asked for and has not yet, by their numbers.
+pub(crate) type Plans = BTreeMap<u64, Arc<PlanInput>>;
 
 /// A manager's state, as it is in a recording.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Checkpoint(pub(crate) Arc<[u8]>);
+pub struct Checkpoint(Arc<Vec<u8>>);
+
+impl From<Vec<u8>> for Checkpoint {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(bytes))
+    }
+}
 
 impl Checkpoint {
+    /// That of a manager.
+    pub(crate) fn of(manager: &Manager, plans: &Plans, keys: &mut Keys) -> Self {
+        let mut to = Writer::new(keys);
+        write_state(manager, plans, &mut to);
+        to.into_bytes().into()
+    }
+
+    /// What was written.
+    pub(crate) fn read(&self) -> Result<(Manager, Plans), StateError> {
+        weft_state::read(&self.0)
+    }
+
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// The chunks of a recording that begins with it at `at`.
-    pub(crate) fn chunks(&self, at: Tick) -> impl Iterator<Item = Vec<u8>> {
+    pub fn chunks(&self, at: Tick) -> impl Iterator<Item = Vec<u8>> {
         let pieces = self.0.len().div_ceil(PIECE).max(1);
         (0..pieces).map(move |piece| {
             let start = piece * PIECE;
@@ -39,6 +58,12 @@ impl Checkpoint {
             chunk(passed, &self.0[start..end], end == self.0.len())
         })
     }
+}
+
+/// Writes what [`Checkpoint::read`] reads.
+fn write_state(manager: &Manager, plans: &Plans, to: &mut Writer<'_>) {
+    manager.write(to);
+    plans.write(to);
 }
 
 impl fmt::Debug for Checkpoint {
@@ -52,7 +77,7 @@ impl fmt::Debug for Checkpoint {
 pub struct Frozen {
     pub(crate) at: Tick,
     pub(crate) manager: Box<Manager>,
-    pub(crate) plans: BTreeMap<u64, Arc<PlanInput>>,
+    pub(crate) plans: Plans,
     /// Those that were masked so far, which are all that the state can have: they came with settings and datagrams.
     pub(crate) keys: Keys,
 }
@@ -64,13 +89,12 @@ impl fmt::Debug for Frozen {
 }
 
 impl Frozen {
-    /// The first chunks of the recording, one after the other: takes up to seconds with ten thousands of hosts.
+    /// The first chunks of the recording, one after the other: takes up to seconds with tens of thousands of hosts.
     pub fn write(mut self, mut to: impl FnMut(&[u8])) {
         let mut passed = self.at.0;
         let mut take = |piece: Vec<u8>| to(&chunk(std::mem::take(&mut passed), &piece, false));
         let mut writer = Writer::in_pieces(&mut self.keys, &mut take);
-        self.manager.write(&mut writer);
-        self.plans.write(&mut writer);
+        write_state(&self.manager, &self.plans, &mut writer);
         let last = writer.into_bytes();
         to(&chunk(passed, &last, true));
     }

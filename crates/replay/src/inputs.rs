@@ -192,7 +192,7 @@ impl<R: Read> Inputs<R> {
                 if kind == CHECKPOINT_PART {
                     return Ok(None);
                 }
-                What::Checkpoint(Checkpoint(std::mem::take(&mut self.state).into()))
+                What::Checkpoint(std::mem::take(&mut self.state).into())
             }
             kind => {
                 let why = format!("an input of kind {kind}, allowed are 1 to 6");

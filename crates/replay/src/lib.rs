@@ -16,8 +16,8 @@
 //!
 //! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
 //! with its time. A recording begins with the manager's start, or where it goes on from another one with a checkpoint: the
-//! manager's whole state, which only the code reads that wrote it. Plans are computed again in a replay, as they are a function of their inputs. Subnet
-//! administration, performance management and the other cores are not recorded.
+//! manager's whole state, which only the code reads that wrote it. Plans are computed again in a replay, as they are a
+//! function of their inputs. Subnet administration, performance management and the other cores are not recorded.
 
 mod call;
 mod checkpoint;

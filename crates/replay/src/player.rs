@@ -9,6 +9,7 @@ use weft_manager::{Input, Output, PlanInput};
 use weft_state::StateError;
 
 use crate::call::Call;
+use crate::checkpoint::Frozen;
 use crate::inputs::What;
 use crate::recorded::Recorded;
 use crate::recorder::Recorder;
@@ -31,14 +32,24 @@ pub(crate) struct Player {
     manager: Option<Recorded>,
     /// Where its inputs are recorded again.
     recorder: Option<Recorder>,
+    /// What the checkpoint was restored to before: it is not read again.
+    start: Option<Arc<Frozen>>,
 }
 
 impl Player {
-    /// One whose inputs are recorded.
-    pub(crate) fn recording(recorder: Recorder) -> Self {
+    /// One that has restored the checkpoint before, where there is one.
+    pub(crate) fn again(start: Option<Arc<Frozen>>) -> Self {
+        Self {
+            start,
+            ..Self::default()
+        }
+    }
+
+    /// The same, with its inputs recorded.
+    pub(crate) fn recording(self, recorder: Recorder) -> Self {
         Self {
             recorder: Some(recorder),
-            ..Self::default()
+            ..self
         }
     }
 
@@ -87,10 +98,18 @@ impl Player {
             }
             (place @ None, What::Checkpoint(from)) => {
                 let recorder = self.recorder.take();
-                match Recorded::restored(now, from, recorder) {
-                    Ok(restored) => *place = Some(restored),
+                let restored = match &self.start {
+                    Some(start) => Ok(Recorded::thawed(start)),
+                    None => Recorded::restored(from),
+                };
+                let mut restored = match restored {
+                    Ok(restored) => restored,
                     Err(error) => return Done::Refused(error),
+                };
+                if let Some(recorder) = recorder {
+                    restored.record(now, from, recorder);
                 }
+                *place = Some(restored);
                 Ok(())
             }
             (None, _) | (_, What::Checkpoint(_)) => return Done::Misplaced,

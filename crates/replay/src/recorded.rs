@@ -13,10 +13,10 @@ use weft_manager::sm::quarantine::{QuarantineError, QuarantineOrder};
 use weft_manager::sm::replacements::{Replaced, ReplacementError, ReplacementOrder};
 use weft_manager::sm::reroute::{Arrangement, Condition, RerouteError};
 use weft_manager::{CommandError, Input, Manager, Output, PlanInput, Settings};
-use weft_state::{State, StateError, Writer};
+use weft_state::StateError;
 
 use crate::call::Call;
-use crate::checkpoint::{Checkpoint, Frozen};
+use crate::checkpoint::{Checkpoint, Frozen, Plans};
 use crate::digest::Digest;
 use crate::keys::Keys;
 use crate::recorder::Recorder;
@@ -35,7 +35,7 @@ pub struct Recorded {
     keys: Keys,
     recorder: Option<Recorder>,
     /// Plans that it asked for and has not yet, by their numbers: a replay makes them again.
-    plans: BTreeMap<u64, Arc<PlanInput>>,
+    plans: Plans,
 }
 
 impl std::fmt::Debug for Recorded {
@@ -81,24 +81,24 @@ impl Recorded {
         Self::of(Manager::new(settings, stored), BTreeMap::new())
     }
 
-    /// The manager of a checkpoint, whose outputs are compared, and recorded where there is a recorder.
-    pub(crate) fn restored(
-        now: Tick,
-        from: &Checkpoint,
-        recorder: Option<Recorder>,
-    ) -> Result<Self, StateError> {
-        let (manager, plans) = weft_state::read(&from.0)?;
-        let mut restored = Self::of(manager, plans);
-        restored.recorder = recorder;
-        let digest = restored.digest();
-        let recorder = restored.recorder.as_mut();
-        if recorder.is_some_and(|recorder| !recorder.checkpoint(now, from, digest)) {
-            restored.recorder = None;
-        }
-        Ok(restored)
+    /// The manager of a checkpoint, whose outputs are compared.
+    pub(crate) fn restored(from: &Checkpoint) -> Result<Self, StateError> {
+        let (manager, plans) = from.read()?;
+        Ok(Self::of(manager, plans))
     }
 
-    fn of(manager: Manager, plans: BTreeMap<u64, Arc<PlanInput>>) -> Self {
+    /// The same, of what it was once restored to.
+    pub(crate) fn thawed(from: &Frozen) -> Self {
+        Self::of(Manager::clone(&from.manager), from.plans.clone())
+    }
+
+    /// Records what follows, from the checkpoint on that it is restored from.
+    pub(crate) fn record(&mut self, now: Tick, from: &Checkpoint, mut recorder: Recorder) {
+        let goes_on = recorder.checkpoint(now, from, self.digest());
+        self.recorder = goes_on.then_some(recorder);
+    }
+
+    fn of(manager: Manager, plans: Plans) -> Self {
         Self {
             manager,
             outputs: VecDeque::new(),
@@ -111,10 +111,7 @@ impl Recorded {
 
     /// The whole state, keys masked: a recording may begin with it. It is that at the end of an input.
     pub fn checkpoint(&mut self) -> Checkpoint {
-        let mut to = Writer::new(&mut self.keys);
-        self.manager.write(&mut to);
-        self.plans.write(&mut to);
-        Checkpoint(to.into_bytes().into())
+        Checkpoint::of(&self.manager, &self.plans, &mut self.keys)
     }
 
     /// The same, not yet as bytes, for a recording that goes on at `at`.

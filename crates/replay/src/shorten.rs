@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::iter;
+use std::sync::Arc;
 
 use weft_fabric::Tick;
 use weft_manager::Output;
 use weft_wire::smp::SmpView;
 
+use crate::checkpoint::Frozen;
 use crate::file::FileError;
 use crate::inputs::{Entry, Inputs, What};
 use crate::player::{Done, Player};
@@ -83,9 +85,10 @@ pub fn shorten(
     shows: impl Fn(Shown<'_>) -> bool,
     goes_on: impl FnMut(usize) -> bool,
 ) -> Result<Shortened, ShortenError> {
-    let entries = up_to_the_fault(from, &shows)?;
+    let (entries, start) = up_to_the_fault(from, &shows)?;
     let mut search = Search {
         entries: &entries,
+        start,
         shows,
         goes_on,
         pace: Pace::Own,
@@ -97,7 +100,8 @@ pub fn shorten(
     for group in [by_sender, by_input] {
         kept = search.reduced(group(&entries, &kept));
     }
-    search.play(&kept, Player::recording(recorder));
+    let player = search.player().recording(recorder);
+    search.play(&kept, player);
     Ok(Shortened {
         before,
         after: kept.len(),
@@ -107,34 +111,49 @@ pub fn shorten(
     })
 }
 
+/// What the checkpoint is restored to with which a recording begins.
+type Start = Option<Arc<Frozen>>;
+
 /// Inputs up to that at which the fault shows first.
 fn up_to_the_fault(
     from: impl Read,
     shows: &impl Fn(Shown<'_>) -> bool,
-) -> Result<Vec<Entry>, ShortenError> {
+) -> Result<(Vec<Entry>, Start), ShortenError> {
     let mut inputs = Inputs::new(from)?;
     let (mut player, mut entries, mut bytes) = (Player::default(), Vec::new(), 0);
+    let mut start = None;
     while let Some(entry) = inputs.next()? {
-        let done = player.run(entry.at, &entry.what);
-        bytes += size_of::<Entry>();
-        if let What::Received(packet) = &entry.what {
-            bytes += packet.mad.len();
-        }
+        bytes += bytes_of(&entry);
         if bytes > BYTES_MAX {
             return Err(ShortenError::TooLong);
         }
-        entries.push(entry);
+        let done = player.run(entry.at, &entry.what);
         if let Done::Refused(error) = &done {
             return Err(inputs.damaged(&format!("its checkpoint: {error}")).into());
         }
+        if matches!(entry.what, What::Checkpoint(_)) && entries.is_empty() {
+            let restored = player.manager();
+            start = restored.map(|manager| Arc::new(manager.freeze(entry.at)));
+        }
+        entries.push(entry);
         if is_shown(&done, shows) {
-            return Ok(entries);
+            return Ok((entries, start));
         }
         if matches!(done, Done::Panicked(..)) {
             break;
         }
     }
     Err(ShortenError::NotShown)
+}
+
+/// Memory that an input takes.
+fn bytes_of(entry: &Entry) -> usize {
+    let held = match &entry.what {
+        What::Received(packet) => packet.mad.len(),
+        What::Checkpoint(checkpoint) => checkpoint.bytes().len(),
+        What::Tick | What::Planned(_) | What::Call(_) => 0,
+    };
+    size_of::<Entry>() + held
 }
 
 fn is_shown(done: &Done, shows: &impl Fn(Shown<'_>) -> bool) -> bool {
@@ -181,6 +200,7 @@ fn by_input(_: &[Entry], kept: &[usize]) -> Groups {
 
 struct Search<'a, S, G> {
     entries: &'a [Entry],
+    start: Start,
     shows: S,
     goes_on: G,
     pace: Pace,
@@ -190,6 +210,11 @@ struct Search<'a, S, G> {
 }
 
 impl<S: Fn(Shown<'_>) -> bool, G: FnMut(usize) -> bool> Search<'_, S, G> {
+    /// The player of a run.
+    fn player(&self) -> Player {
+        Player::again(self.start.clone())
+    }
+
     /// The inputs that may be left out, at a pace at which the fault shows.
     fn all(&mut self) -> Result<Vec<usize>, ShortenError> {
         for pace in [Pace::Own, Pace::Recorded] {
@@ -197,7 +222,7 @@ impl<S: Fn(Shown<'_>) -> bool, G: FnMut(usize) -> bool> Search<'_, S, G> {
             let all: Vec<usize> = (1..self.entries.len())
                 .filter(|place| !self.comes_by_itself(*place))
                 .collect();
-            if self.play(&all, Player::default()) {
+            if self.play(&all, self.player()) {
                 return Ok(all);
             }
         }
@@ -240,7 +265,7 @@ impl<S: Fn(Shown<'_>) -> bool, G: FnMut(usize) -> bool> Search<'_, S, G> {
             if self.is_over {
                 return None;
             }
-            if self.play(&kept, Player::default()) {
+            if self.play(&kept, self.player()) {
                 return Some(fewer);
             }
         }
@@ -350,5 +375,22 @@ impl<S: Fn(Shown<'_>) -> bool> Play<'_, S> {
         let done = self.player.run(self.now, what);
         self.is_over = matches!(done, Done::Panicked(..));
         is_shown(&done, self.shows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_counts_with_all_its_bytes() {
+        let entry = |what| Entry {
+            at: Tick(0),
+            what,
+            digest: None,
+        };
+        let checkpoint = What::Checkpoint(vec![0; 5000].into());
+        let more = bytes_of(&entry(checkpoint)) - bytes_of(&entry(What::Tick));
+        assert_eq!(more, 5000);
     }
 }
