@@ -112,3 +112,7 @@ fn chunk(passed: u64, piece: &[u8], is_last: bool) -> Vec<u8> {
     chunk.extend(digest.to_le_bytes());
     chunk
 }
+
+#[cfg(test)]
+#[path = "checkpoint_tests.rs"]
+mod tests;

@@ -154,8 +154,9 @@ impl<R: Read> Inputs<R> {
             self.chunk_at = self.reader.at();
             match self.reader.next()? {
                 Next::Chunk(chunk) => self.chunk = chunk,
-                Next::End => return Ok(false),
-                Next::Torn => {
+                Next::End if self.state.is_empty() => return Ok(false),
+                // Between two pieces of a checkpoint the rest of it is not there.
+                Next::End | Next::Torn => {
                     self.torn_at = Some(self.chunk_at);
                     return Ok(false);
                 }

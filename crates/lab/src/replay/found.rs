@@ -40,7 +40,7 @@ pub(super) struct Found {
 impl Found {
     /// Whether the manager did what was recorded, to the end of what was asked for.
     pub(super) fn held(&self) -> bool {
-        self.parted.is_none() && self.damaged.is_none() && self.panic.is_none()
+        self.steps > 0 && self.parted.is_none() && self.damaged.is_none() && self.panic.is_none()
     }
 }
 
@@ -136,6 +136,9 @@ fn result(found: &Found) -> String {
         (None, Some(at)) => format!("; what follows byte {at} of the file was not written whole"),
         (None, None) => String::new(),
     };
+    if found.steps == 0 {
+        return format!("no input is in it{end}");
+    }
     match (&found.parted, &found.panic, found.ends_open) {
         (_, Some(words), true) => format!("the same up to the end, where it panics: {words}{end}"),
         (_, Some(words), false) => format!("it panics, as it did not when recorded: {words}{end}"),
