@@ -18,7 +18,7 @@ mod shared;
 mod values;
 mod writer;
 
-pub use reader::{Reader, StateError, read};
+pub use reader::{Reader, StateError, memory_max, read, read_within};
 pub use values::Key;
 pub use weft_state_derive::State;
 pub use writer::{Masks, PIECE, Unmasked, Writer};

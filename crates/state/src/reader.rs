@@ -9,7 +9,9 @@ use crate::State;
 /// Memory that state may take when it is read, beyond [`PER_BYTE`] for each byte of it.
 const MEMORY_LEAST: usize = 64 << 20;
 /// A list of small values has some ten bytes of memory for each that is written.
-const PER_BYTE: usize = 32;
+const PER_BYTE: usize = 16;
+/// Memory that state may take, whatever its length.
+const MEMORY_MAX: usize = 4 << 30;
 
 /// Why bytes are no state.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,6 +47,8 @@ pub struct Reader<'a> {
     pub(crate) shared: Vec<Box<dyn Any>>,
     /// Bytes of memory that are taken so far, at least.
     memory: usize,
+    /// What they may become.
+    most: usize,
 }
 
 impl std::fmt::Debug for Reader<'_> {
@@ -53,16 +57,31 @@ impl std::fmt::Debug for Reader<'_> {
     }
 }
 
-/// Reads a value that has all of the bytes.
+/// Bytes of memory that state of so many bytes may take.
+pub fn memory_max(len: usize) -> usize {
+    let max = MEMORY_LEAST.saturating_add(len.saturating_mul(PER_BYTE));
+    max.min(MEMORY_MAX)
+}
+
+/// Reads a value that has all of the bytes, within [`memory_max`].
 ///
 /// # Errors
 /// [`StateError`] where they are not one.
 pub fn read<T: State>(bytes: &[u8]) -> Result<T, StateError> {
+    read_within(bytes, memory_max(bytes.len()))
+}
+
+/// The same within so many bytes of memory.
+///
+/// # Errors
+/// [`StateError`] where they are not one.
+pub fn read_within<T: State>(bytes: &[u8], most: usize) -> Result<T, StateError> {
     let mut reader = Reader {
         bytes,
         at: 0,
         shared: Vec::new(),
         memory: 0,
+        most,
     };
     let value = T::read(&mut reader)?;
     match bytes.len() - reader.at {
@@ -114,11 +133,13 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`StateError::Memory`].
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), StateError> {
-        let max = MEMORY_LEAST.saturating_add(self.bytes.len().saturating_mul(PER_BYTE));
         self.memory = self.memory.saturating_add(bytes);
-        match self.memory <= max {
+        match self.memory <= self.most {
             true => Ok(()),
-            false => Err(StateError::Memory { at: self.at, max }),
+            false => Err(StateError::Memory {
+                at: self.at,
+                max: self.most,
+            }),
         }
     }
 

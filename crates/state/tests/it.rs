@@ -187,7 +187,13 @@ fn a_list_takes_no_more_memory_than_it_may() {
     let list = written(&vec![0_u8; 10_000]);
     let refused = read::<Vec<Wide>>(&list).unwrap_err();
     assert!(matches!(refused, StateError::Memory { .. }), "{refused}");
+    // However long it is.
+    let most = weft_state::memory_max(1 << 30);
+    assert_eq!(weft_state::memory_max(usize::MAX), most);
+    assert!(weft_state::memory_max(1 << 20) < most);
     let few = written(&vec![1_u8; 100]);
+    let refused = weft_state::read_within::<Vec<Wide>>(&few, 99 << 16).unwrap_err();
+    assert!(matches!(refused, StateError::Memory { .. }), "{refused}");
     assert_eq!(read::<Vec<Wide>>(&few).unwrap()[99].0[8191], 1);
     let endless = written(&u64::MAX);
     let refused = read::<Vec<u8>>(&endless).unwrap_err();

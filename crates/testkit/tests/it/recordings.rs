@@ -1,5 +1,6 @@
 //! Recordings of managers, replayed: the same bytes out, and what is said where they are not.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -7,13 +8,16 @@ use weft_emulator::Options;
 use weft_fabric::Tick;
 use weft_manager::io::{Command, Event};
 use weft_manager::sm::Settings;
-use weft_manager::{Output, SweepReason};
+use weft_manager::{Manager, Output, PlanInput, SweepReason};
 use weft_replay::{Checkpoint, FileError, Header, Match, Recorded, Replay, Step, What, Writer};
 use weft_testkit::campaign::{bring_up, maintenance};
 use weft_testkit::{NoTap, Tap, Tape, World};
 use weft_wire::packet::Packet;
 
 use crate::common::generate;
+
+/// Plans that a manager has asked for, which its checkpoint has beside it.
+type Plans = BTreeMap<u64, Arc<PlanInput>>;
 
 /// Keys that no recording may have.
 const M_KEY: u64 = 0x1122_3344_5566_7788;
@@ -175,20 +179,11 @@ fn what_goes_on_is_what_went_on_without_a_checkpoint() {
 
 /// A recording that begins with these bytes as a checkpoint.
 fn with_checkpoint(bytes: &[u8], header: &Header) -> Vec<u8> {
-    let mut chunk = vec![0, 5, 0];
-    let mut len = bytes.len();
-    while len >= 0x80 {
-        chunk.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    chunk.push(len as u8);
-    chunk.extend(bytes);
-    chunk.extend([0; 2 + 8]);
     let mut file = Vec::new();
-    Writer::new(&mut file, header)
-        .unwrap()
-        .chunk(&chunk)
-        .unwrap();
+    let mut writer = Writer::new(&mut file, header).unwrap();
+    for chunk in Checkpoint::from(bytes.to_vec()).chunks(Tick(0)) {
+        writer.chunk(&chunk).unwrap();
+    }
     file
 }
 
@@ -265,6 +260,11 @@ fn a_checkpoint_of_a_thousand_hosts_takes_milliseconds() {
         "{hosts} hosts: frozen in {froze:?}; {raw} bytes, compressed {len}, written in {written:?}, read in {read:?}"
     );
     assert!(checkpoint == manager.checkpoint());
+    let state = |most| weft_state::read_within::<(Manager, Plans)>(checkpoint.bytes(), most);
+    let times = (1..).find(|times| state(times * raw).is_ok()).unwrap();
+    println!("read within {times} bytes of memory for each of it");
+    // Others may take twice as much.
+    assert!(2 * times * raw <= weft_state::memory_max(raw), "{times}");
     let most = Duration::from_millis(hosts / 10);
     assert!(froze < most, "{froze:?}, at most {most:?}");
 }
