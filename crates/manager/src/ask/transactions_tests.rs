@@ -197,3 +197,21 @@ fn a_request_waits_longer_when_answers_have_become_slower_since_it_was_sent() {
     let again = transactions.expire(Tick(40 * MS));
     assert!(matches!(again, Some(Expired::Again { .. })), "{again:?}");
 }
+
+#[test]
+fn a_request_waits_no_longer_than_the_ceiling_however_slow_answers_become() {
+    let mut transactions = Transactions::new(budget());
+    let all: Vec<_> = (0..200).map(|_| begin(&mut transactions, 0)).collect();
+    let (answered, lost) = all.split_at(62);
+    // Each is answered 4 ms after the one before it.
+    for (mad, now) in answered.iter().zip((4 * MS..).step_by(4 * MS as usize)) {
+        take(&mut transactions, now, &answer_to(mad, |_| {})).unwrap();
+        assert!(transactions.expire(Tick(now)).is_none(), "{now} ns");
+    }
+    let ceiling = Tick(250 * MS);
+    assert_eq!(transactions.deadline(), Some(ceiling));
+    let expired = std::iter::from_fn(|| transactions.expire(ceiling));
+    let again = expired.filter(|expired| matches!(expired, Expired::Again { .. }));
+    assert_eq!(again.count(), lost.len());
+    assert_eq!(transactions.deadline(), Some(Tick(500 * MS)));
+}
