@@ -38,9 +38,14 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Whether there is no whole input, and no damage that says why.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps == 0 && self.damaged.is_none()
+    }
+
     /// Whether the manager did what was recorded, to the end of what was asked for.
     pub(super) fn held(&self) -> bool {
-        self.steps > 0 && self.parted.is_none() && self.damaged.is_none() && self.panic.is_none()
+        self.parted.is_none() && self.damaged.is_none() && self.panic.is_none()
     }
 }
 

@@ -68,6 +68,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     let replay = open(&arguments.file)?;
     let header = replay.header().clone();
     let (found, replay) = follow(replay, arguments);
+    if found.is_empty() {
+        let name = arguments.file.display();
+        return Err(format!(
+            "{name}: this is no recording: it ends before its first input is whole"
+        ));
+    }
     if let Some(time) = arguments.go_on {
         let text = going_on::run(arguments, &found, replay, time)?;
         return Ok((found.held(), text));

@@ -253,6 +253,21 @@ fn a_recording_is_cut_down_to_what_a_fault_needs() {
 }
 
 #[test]
+fn a_file_without_a_whole_input_is_no_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("short.weftrec");
+    let mut bytes = Vec::new();
+    weft_replay::Writer::new(&mut bytes, &weft_replay::Header::new(0, "a test")).unwrap();
+    let whole = fs::read(recording(directory.path())).unwrap();
+    for bytes in [&bytes[..], &whole[..bytes.len() + 100]] {
+        fs::write(&file, bytes).unwrap();
+        let (code, text, error) = replay(&file, &[]);
+        assert_eq!(code, Some(2), "{text}{error}");
+        assert!(error.contains("it ends before its first input"), "{error}");
+    }
+}
+
+#[test]
 fn a_recording_that_begins_with_a_checkpoint_runs_again_and_is_cut_down_but_does_not_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let tape = Tape::turning(5, 60);
