@@ -1,6 +1,7 @@
 //! Operations of ranks with dependencies among them: what a trace or a file of GOAL says.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -119,7 +120,7 @@ pub struct RankResult {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     first: u32,
-    ranks: Vec<RankSchedule>,
+    ranks: Arc<Vec<RankSchedule>>,
     progress: Vec<Progress>,
     /// Ranks that have not ended.
     left: usize,
@@ -131,7 +132,8 @@ pub struct Schedule {
 
 impl Schedule {
     /// The operations of ranks from `first` on.
-    pub fn new(first: u32, ranks: Vec<RankSchedule>) -> Self {
+    pub fn new(first: u32, ranks: impl Into<Arc<Vec<RankSchedule>>>) -> Self {
+        let ranks = ranks.into();
         let progress = |rank: &RankSchedule| Progress {
             waits: rank.waits(),
             left: rank.operations.len() as u32,
