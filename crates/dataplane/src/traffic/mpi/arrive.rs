@@ -48,7 +48,6 @@ impl Mpi {
     }
 
     pub(super) fn take_data(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.window_of(id);
         let transfer = self.transfers.get_mut(id);
         transfer.received += 1;
         let now = *transfer;
@@ -67,14 +66,13 @@ impl Mpi {
         }
         if now.method == Method::Rendezvous {
             // The card places the data, the processor is notified at the end of a window.
-            let notice = match ends {
-                true => (word::FINISH, u64::from(id)),
-                false => (word::WINDOW, u64::from(now.to)),
+            let fills = now.received.is_multiple_of(self.window_of(id));
+            let (what, id) = match (ends, fills) {
+                (true, _) => (word::FINISH, id),
+                (false, true) => (word::WINDOW, now.to),
+                (false, false) => return,
             };
-            if ends || now.received.is_multiple_of(window) {
-                let (what, id) = notice;
-                self.serve(simulation, now.to, stack.receive, what, id);
-            }
+            self.serve(simulation, now.to, stack.receive, what, u64::from(id));
             return;
         }
         let bytes = stack.data_bytes(&now);

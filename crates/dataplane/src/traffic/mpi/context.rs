@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::nic::Mpi;
 use super::stack::{Recovery, Stack};
 use super::word;
-use crate::packets::{Delivery, Loss, Picos, Simulation};
+use crate::packets::{Delivery, Picos, Simulation};
 
 /// A context's queue.
 #[derive(Debug, Clone, Default)]
@@ -65,15 +65,7 @@ impl Mpi {
             return false;
         }
         self.tally.overflowed += 1;
-        self.lose(
-            simulation,
-            &Loss {
-                at: delivery.at,
-                vl: weft_fabric::Vl(0),
-                tag: delivery.tag,
-                born: delivery.born,
-            },
-        );
+        self.lose(simulation, delivery.tag, delivery.born);
         true
     }
 

@@ -221,7 +221,7 @@ impl Mpi {
                     self.room(simulation, host);
                 }
             }
-            Notice::Lost(loss) => self.lose(simulation, &loss),
+            Notice::Lost(loss) => self.lose(simulation, loss.tag, loss.born),
             Notice::Timer(tag) => {
                 let (what, id) = word::split(tag);
                 self.timer(simulation, what, id);

@@ -18,7 +18,7 @@ use super::nic::Mpi;
 use super::stack::{Method, Recovery};
 use super::word;
 use crate::constants::{SDMA_CALL, TCP_RESEND};
-use crate::packets::{Loss, Picos, Simulation};
+use crate::packets::{Picos, Simulation};
 
 /// Fate of packets: each one `sent` ends as `taken`, `refused` or `lost`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -208,10 +208,10 @@ impl Mpi {
         }
     }
 
-    /// A packet was dropped.
-    pub(super) fn lose(&mut self, simulation: &mut Simulation, loss: &Loss) {
+    /// A packet was dropped that was handed over for sending at `born`.
+    pub(super) fn lose(&mut self, simulation: &mut Simulation, tag: u64, born: Picos) {
         self.tally.lost += 1;
-        let (what, rest) = word::split(loss.tag);
+        let (what, rest) = word::split(tag);
         let (id, stamp) = (rest as u32, Stamp::of(word::stamp(rest)));
         if !word::has_place(what) || self.transfers.land(id) {
             return;
@@ -232,7 +232,7 @@ impl Mpi {
             _ => timeout,
         };
         let timeout = flow.timeout;
-        flow.deadline = (loss.born + timeout).max(simulation.now());
+        flow.deadline = (born + timeout).max(simulation.now());
         self.arm(simulation, slot);
     }
 
