@@ -1,8 +1,7 @@
 //! Packets that arrive.
 
 use super::nic::Mpi;
-use super::stack::{Method, Stack};
-use super::transfer::Transfer;
+use super::stack::Method;
 use super::word;
 use crate::constants::SDMA_CALL;
 use crate::packets::{Delivery, Simulation};
@@ -56,7 +55,7 @@ impl Mpi {
         }
         let ends = now.received == now.packets;
         let stack = self.ranks[now.to as usize].stack;
-        if stack.kernel {
+        if stack.is_kernel() {
             let bytes = stack.data_bytes(&now);
             let at = self.receive_by_kernel(simulation, now.to, bytes);
             if ends {
@@ -83,14 +82,5 @@ impl Mpi {
         if ends {
             simulation.set_timer(done, word::of(word::FINISH, u64::from(id)));
         }
-    }
-}
-
-impl Stack {
-    /// Bytes of data in the packet of a message that came last; what travels in the header is none.
-    fn data_bytes(&self, transfer: &Transfer) -> u32 {
-        let place = transfer.received - 1;
-        let bytes = self.packet_bytes(transfer.bytes, transfer.payload, place);
-        bytes.saturating_sub(self.headers)
     }
 }

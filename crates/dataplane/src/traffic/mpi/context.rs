@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::nic::Mpi;
-use super::stack::{Recovery, Stack};
+use super::stack::Stack;
 use super::word;
 use crate::packets::{Delivery, Picos, Simulation};
 
@@ -61,7 +61,7 @@ impl Mpi {
         let placed = what == word::DATA && transfer.is_asked_for();
         let rank = &mut self.ranks[transfer.to as usize];
         let stack = &rank.stack;
-        if placed || stack.kernel || !rank.queue.is_full(simulation.now(), stack) {
+        if placed || stack.is_kernel() || !rank.queue.is_full(simulation.now(), stack) {
             return false;
         }
         self.tally.overflowed += 1;
@@ -174,13 +174,6 @@ impl Mpi {
         if has_more {
             self.make_next(simulation, rank);
         }
-    }
-}
-
-impl Stack {
-    /// Whether a reliable connection's kernel reads and answers by itself.
-    pub(super) fn is_connection(&self) -> bool {
-        self.recovery == Recovery::Connection
     }
 }
 

@@ -132,7 +132,7 @@ impl Mpi {
             _ => rank.stack.receive,
         };
         let now = simulation.now();
-        let at = match rank.stack.kernel {
+        let at = match rank.stack.is_kernel() {
             true => rank.queue.serve(now, rank.stack.endpoint, work),
             false => rank.serve(now, work),
         };
