@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 use super::parse_traffic::BYTES_MAX;
+use super::size::RANKS_MAX;
 use super::values::{Checked, Values, at_most, decimal, number, unknown};
 use super::{parse_goal, parse_ti};
 
-/// Most ranks of a file.
-pub(super) const RANKS_MAX: u64 = 1 << 18;
 /// Most statements, messages or entries of a file.
 pub(super) const OPERATIONS_MAX: usize = 1 << 22;
 const FORMATS: &str = "goal, ti, pairs, matrix";

@@ -210,6 +210,16 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
     );
 }
 
+#[test]
+fn a_file_of_more_messages_than_memory_is_for_is_refused() {
+    let most = 1 << 20;
+    let pairs = "0 1 1\n".repeat(most);
+    assert!(read("a.pairs", &pairs).is_ok());
+    let error = read("a.pairs", &(pairs + "0 1 1\n")).unwrap_err();
+    let what = "line 2: 1048577 messages at once, allowed: 1048576";
+    assert_eq!(error, what);
+}
+
 /// A file that two cases name is read once.
 #[test]
 fn a_file_is_read_once() {
