@@ -252,6 +252,28 @@ fn a_trace_takes_its_messages_and_computations() {
     assert!((took - 9.0).abs() < 1e-6, "{took}");
 }
 
+/// Each wait finds its message among all that are open at once: a list that is searched from the beginning, or
+/// moved together, takes minutes for these.
+#[test]
+fn waits_are_read_in_time_that_grows_with_their_number() {
+    let count = 100_000;
+    let begun: String = (0..count)
+        .map(|tag| format!("0 isend 1 {tag} 0\n1 irecv 0 {tag} 0\n"))
+        .collect();
+    let waits: String = (0..count)
+        .rev()
+        .map(|tag| format!("0 wait 0 1 {tag}\n"))
+        .collect();
+    let same: String = "0 isend 1 7 0\n1 recv 0 7 0\n".repeat(count);
+    let in_turn: String = "0 wait 0 1 7\n".repeat(count);
+    let started = std::time::Instant::now();
+    read("a.ti flops=1e9", &(begun + &waits)).unwrap();
+    read("a.ti flops=1e9", &(same.clone() + &in_turn)).unwrap();
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    let error = read("a.ti flops=1e9", &(same + &in_turn + "0 wait 0 1 7\n")).unwrap_err();
+    assert!(error.ends_with("wait for what was not begun"), "{error}");
+}
+
 /// Collectives of four ranks, of messages that take a hop each.
 #[test]
 fn collectives_take_the_depth_of_their_trees() {
