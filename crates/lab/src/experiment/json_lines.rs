@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::perform::Outcome;
-use super::published::Published;
 use super::scenario::{Case, Scenario};
 
 /// All results of experiments. `kind` of a line tells what it is: a `measurement` with what was published of it,
@@ -35,13 +34,9 @@ fn lines<'a>(
 ) -> impl Iterator<Item = (&'static str, Value)> + 'a {
     let measured = outcome.measurements.iter().map(|one| {
         let mut line = json!({"metric": one.metric, "value": one.value, "unit": one.unit});
-        let figure = case
-            .published
-            .iter()
-            .find(|figure| figure.metric == one.metric);
-        if let Some(figure) = figure {
+        if let Some(figure) = case.figure(&one.metric) {
             line["published"] = json!(figure.with_unit(&one.unit));
-            line["verdict"] = json!(verdict(figure, one.value));
+            line["verdict"] = json!(figure.verdict(Some(one.value)).to_string());
         }
         ("measurement", line)
     });
@@ -79,12 +74,4 @@ fn lines<'a>(
         .chain(links)
         .chain(ranks)
         .chain(latencies)
-}
-
-fn verdict(figure: &Published, value: f64) -> &'static str {
-    match (figure.holds(value), &figure.given) {
-        (false, _) => "missed",
-        (true, Some(_)) => "given",
-        (true, None) => "held",
-    }
 }
