@@ -299,18 +299,20 @@ pub fn holds(scenario: &Scenario, outcomes: &[Outcome]) -> bool {
     verdicts(scenario, outcomes).missed == 0
 }
 
-struct Row<'a> {
+/// Something that was measured or published of a case.
+pub(super) struct Row<'a> {
     case: &'a Case,
-    metric: &'a str,
+    pub(super) metric: &'a str,
     /// With its unit, `None` for published values without a measurement.
-    measured: Option<(f64, &'a str)>,
-    spread: Option<(f64, f64)>,
-    published: Option<&'a Published>,
+    pub(super) measured: Option<(f64, &'a str)>,
+    /// The least and the most of several runs.
+    pub(super) spread: Option<(f64, f64)>,
+    pub(super) published: Option<&'a Published>,
 }
 
 impl Row<'_> {
     /// What became of what was published.
-    fn verdict(&self) -> Option<Verdict> {
+    pub(super) fn verdict(&self) -> Option<Verdict> {
         let measured = self.measured.map(|(value, _)| value);
         self.published.map(|figure| figure.verdict(measured))
     }
@@ -319,24 +321,30 @@ impl Row<'_> {
 /// All that was measured or published of each case.
 fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<Item = Row<'a>> + 'a {
     let cases = scenario.cases.iter().zip(outcomes);
-    cases.flat_map(|(case, outcome)| {
-        let measured = outcome.measurements.iter().map(move |one| Row {
-            case,
-            metric: &one.metric,
-            measured: Some((one.value, &one.unit)),
-            spread: one.spread,
-            published: case.figure(&one.metric),
-        });
-        let others = case.published.iter();
-        let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
-        measured.chain(others.map(move |figure| Row {
-            case,
-            metric: &figure.metric,
-            measured: None,
-            spread: None,
-            published: Some(figure),
-        }))
-    })
+    cases.flat_map(|(case, outcome)| rows_of(case, outcome))
+}
+
+/// All that was measured or published of a case.
+pub(super) fn rows_of<'a>(
+    case: &'a Case,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = Row<'a>> + 'a {
+    let measured = outcome.measurements.iter().map(move |one| Row {
+        case,
+        metric: &one.metric,
+        measured: Some((one.value, &one.unit)),
+        spread: one.spread,
+        published: case.figure(&one.metric),
+    });
+    let others = case.published.iter();
+    let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
+    measured.chain(others.map(move |figure| Row {
+        case,
+        metric: &figure.metric,
+        measured: None,
+        spread: None,
+        published: Some(figure),
+    }))
 }
 
 /// A name in a table of Markdown, where a bar would end its cell.
