@@ -93,6 +93,9 @@ fn pairs(text: &str) -> Checked<Vec<RankSchedule>> {
         messages.push(one.map_err(|what| format!("line {line}: {what}"))?);
         at_most(messages.len(), OPERATIONS_MAX, "messages")?;
     }
+    if messages.is_empty() {
+        return Err("no messages, allowed: lines FROM TO BYTES".to_owned());
+    }
     Ok(at_once(&messages))
 }
 
@@ -105,6 +108,9 @@ fn message(from: &str, to: &str, bytes: &str) -> Checked<(u32, u32, u64)> {
 fn matrix(text: &str) -> Checked<Vec<RankSchedule>> {
     let rows: Vec<(usize, Vec<&str>)> = lines(text).collect();
     let (ranks, mut messages) = (rows.len(), Vec::new());
+    if ranks == 0 {
+        return Err("no entries, allowed: a line for each rank, an entry for each".to_owned());
+    }
     at_most(ranks.saturating_mul(ranks), OPERATIONS_MAX, "entries")?;
     for (from, (line, row)) in rows.iter().enumerate() {
         if row.len() != ranks {
