@@ -38,12 +38,11 @@ impl Mpi {
         let transfer = self.transfers.get_mut(id);
         transfer.heard += 1;
         let from = transfer.from;
-        if transfer.read {
-            let work = self.ranks[from as usize].stack.receive;
-            self.serve_kernel(simulation, from, work, word::ASK, u64::from(id));
-        } else {
-            self.serve(simulation, from, SDMA_CALL, word::ASK, u64::from(id));
-        }
+        let work = match transfer.read {
+            true => self.ranks[from as usize].stack.receive,
+            false => SDMA_CALL,
+        };
+        self.receive(simulation, from, work, word::ASK, u64::from(id));
     }
 
     pub(super) fn take_data(&mut self, simulation: &mut Simulation, id: u32) {

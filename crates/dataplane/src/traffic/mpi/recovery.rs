@@ -122,7 +122,6 @@ impl Mpi {
     }
 
     /// A receiving processor examines packets that it drops; the card drops a window's packets by itself.
-    /// What a kernel receives its own processor examines.
     fn refuse(&mut self, simulation: &mut Simulation, slot: u32, tells: bool) {
         let flow = self.flows.get(slot);
         let (kind, receiver) = (flow.key.kind, flow.to);
@@ -131,11 +130,7 @@ impl Mpi {
             Kind::Window => 0,
             _ => rank.stack.receive,
         };
-        let now = simulation.now();
-        let at = match rank.stack.is_kernel() {
-            true => rank.queue.serve(now, rank.stack.endpoint, work),
-            false => rank.serve(now, work),
-        };
+        let at = rank.receive(simulation.now(), work);
         if tells {
             simulation.set_timer(at, word::of(word::COMPLAIN, self.flows.word(slot)));
         }
@@ -190,7 +185,7 @@ impl Mpi {
         let work = match (what, kind) {
             (word::MISSING, Kind::Request | Kind::Response) => {
                 let work = self.ranks[rank as usize].stack.receive;
-                return self.serve_kernel(simulation, rank, work, what, word);
+                return self.receive(simulation, rank, work, what, word);
             }
             (word::MISSING, Kind::Dma | Kind::Window) => SDMA_CALL,
             _ => 0,
