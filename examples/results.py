@@ -12,7 +12,7 @@ import sys
 import duckdb
 
 QUESTIONS = {
-    "metrics": """select "case", metric, value, unit, published, verdict from results
+    "metrics": """select "case", metric, value, least, most, unit, published, verdict from results
                   where kind = 'measurement' order by all""",
     "links": """select "case", "from", "to", percent, xmit_discards from results
                 where kind = 'link' order by percent desc, "case", "from" limit 10""",
@@ -25,7 +25,8 @@ QUESTIONS = {
 COLUMNS = {
     "kind": "varchar", "experiment": "varchar", "case": "varchar", "series": "varchar",
     "swept": "varchar", "at": "double", "metric": "varchar", "value": "double", "unit": "varchar",
-    "published": "varchar", "verdict": "varchar", "virtual_us": "double", "packet_hops": "bigint",
+    "least": "double", "most": "double", "published": "varchar", "verdict": "varchar",
+    "method": "varchar", "virtual_us": "double", "packet_hops": "bigint",
     "lost": "bigint", "routes_moved": "bigint", "from": "varchar", "to": "varchar",
     "percent": "double", "xmit_wait": "bigint", "xmit_discards": "bigint", "rank": "bigint",
     "us": "double", "bytes_sent": "bigint", "percentile": "double",

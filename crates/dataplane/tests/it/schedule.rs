@@ -7,6 +7,9 @@ use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{Job, Mpi, Operation, RankSchedule, Schedule, Stack};
 use weft_fabric::Sl;
 
+/// Least time between two packets of an HFI.
+const NEXT: Picos = 6_250;
+
 /// A message of 8 bytes between ports of one block: endpoints, two cables, the switch, 60 bytes.
 const HOP: Picos = (400 + 10 + 100 + 10 + 400) * NANO + 8 * 640;
 
@@ -124,6 +127,29 @@ fn a_message_may_come_before_anybody_waits_for_it() {
     let early = chain([send(1), send(1)]);
     let late = chain([compute(20 * MICRO, 0), receive(0), receive(0)]);
     assert_eq!(time(vec![early, late]), 20 * MICRO);
+}
+
+/// Three sends that an operation frees together leave in the order in which they stand.
+#[test]
+fn what_becomes_ready_together_begins_in_order() {
+    for (first, at) in [
+        (compute(MICRO, 0), MICRO),
+        (compute(0, 0), 0),
+        (receive(3), HOP),
+    ] {
+        let mut sender = RankSchedule::default();
+        let free = sender.add(first);
+        for to in 1..4 {
+            let number = sender.add(send(to));
+            sender.ended[free as usize].push(number);
+        }
+        let told = matches!(first, Operation::Receive { .. });
+        let last = chain(told.then(|| send(0)).into_iter().chain([receive(0)]));
+        let schedule = run(vec![sender, chain([receive(0)]), chain([receive(0)]), last]);
+        let ends: Vec<Picos> = schedule.results().map(|rank| rank.time).collect();
+        let wanted = [0, 1, 2].map(|place| at + HOP + place * NEXT);
+        assert_eq!(ends[1..], wanted, "{first:?}");
+    }
 }
 
 #[test]

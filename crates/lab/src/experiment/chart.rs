@@ -42,8 +42,7 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
     let bound = format!("{}{BOUND}", plot.metric);
     let marks = cases.filter_map(|(case, outcome)| {
         let one = outcome.get(&plot.metric)?;
-        let mut figures = case.published.iter();
-        let figure = figures.find(|figure| figure.metric == plot.metric);
+        let figure = case.figure(&plot.metric);
         Some(Mark {
             case,
             value: one.value,

@@ -42,10 +42,11 @@ impl Default for Hardware {
 }
 
 impl Hardware {
-    /// Settings of a scenario that it has.
-    pub(super) const WORDS: [&str; 8] = [
-        "queueing",
-        "head-of-queue",
+    /// Settings of a scenario that choose among kinds.
+    pub(super) const KINDS: [&str; 2] = ["queueing", "head-of-queue"];
+
+    /// Settings of a scenario that are numbers, which can be swept.
+    pub(super) const NUMBERS: [&str; 6] = [
         "credit-return",
         "host-rate",
         "verbs-receive",
@@ -54,11 +55,12 @@ impl Hardware {
         "receive-bytes",
     ];
 
-    /// Applies one of [`Self::WORDS`].
-    pub(super) fn apply(&mut self, word: &str, rest: &str) -> Checked<()> {
+    /// Applies one of [`Self::KINDS`] or [`Self::NUMBERS`]; returns whether the word is one of them.
+    pub(super) fn apply(&mut self, word: &str, rest: &str) -> Checked<bool> {
         match word {
             "queueing" => self.queueing = queueing(rest)?,
             "head-of-queue" => self.head_of_queue = head_of_queue(rest)?,
+            "credit-return" => self.credit_return = nanos(rest, CREDIT_RETURN_MAX)?,
             "host-rate" => self.hosts.copy_rate = rate(rest, COPY_RATE_MIN)?,
             "verbs-receive" => self.hosts.verbs_receive = nanos(rest, PACKET_TIME_MAX)?,
             "verbs-send" => self.hosts.verbs_send = nanos(rest, PACKET_TIME_MAX)?,
@@ -70,9 +72,9 @@ impl Hardware {
                 let (least, most) = QUEUE_BYTES;
                 self.hosts.queue.bytes = number(rest, least, most)?;
             }
-            _ => self.credit_return = nanos(rest, CREDIT_RETURN_MAX)?,
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Options of a simulation of it.

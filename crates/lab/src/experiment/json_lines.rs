@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::perform::Outcome;
-use super::published::Published;
+use super::report::{Row, rows_of};
 use super::scenario::{Case, Scenario};
 
 /// All results of experiments. `kind` of a line tells what it is: a `measurement` with what was published of it,
-/// the `run` of a case, a `link` of the busiest, a `rank` of traffic from a file, a `latency` of its messages.
+/// or what was published and not measured; the `run` of a case, a `link` of the busiest, a `rank` of traffic from a file, a `latency` of its messages.
 pub fn json_lines<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
     let mut text = String::new();
     for (scenario, outcomes) in all {
@@ -33,24 +33,16 @@ fn lines<'a>(
     case: &'a Case,
     outcome: &'a Outcome,
 ) -> impl Iterator<Item = (&'static str, Value)> + 'a {
-    let measured = outcome.measurements.iter().map(|one| {
-        let mut line = json!({"metric": one.metric, "value": one.value, "unit": one.unit});
-        let figure = case
-            .published
-            .iter()
-            .find(|figure| figure.metric == one.metric);
-        if let Some(figure) = figure {
-            line["published"] = json!(figure.with_unit(&one.unit));
-            line["verdict"] = json!(verdict(figure, one.value));
-        }
-        ("measurement", line)
-    });
-    let run = json!({
+    let measured = rows_of(case, outcome).map(|row| ("measurement", measurement(&row)));
+    let mut run = json!({
         "virtual_us": outcome.span as f64 / 1e6,
         "packet_hops": outcome.hops,
         "lost": outcome.lost,
         "routes_moved": outcome.moved,
     });
+    if let Some(method) = &outcome.method {
+        run["method"] = json!(method);
+    }
     let links = outcome.links.iter().map(|link| {
         let line = json!({
             "from": link.from,
@@ -81,10 +73,21 @@ fn lines<'a>(
         .chain(latencies)
 }
 
-fn verdict(figure: &Published, value: f64) -> &'static str {
-    match (figure.holds(value), &figure.given) {
-        (false, _) => "missed",
-        (true, Some(_)) => "given",
-        (true, None) => "held",
+/// A figure that was published and not measured has no value, and no unit.
+fn measurement(row: &Row<'_>) -> Value {
+    let mut line = json!({"metric": row.metric});
+    if let Some((value, unit)) = row.measured {
+        line["value"] = json!(value);
+        line["unit"] = json!(unit);
     }
+    if let Some((least, most)) = row.spread {
+        line["least"] = json!(least);
+        line["most"] = json!(most);
+    }
+    if let (Some(figure), Some(verdict)) = (row.published, row.verdict()) {
+        let unit = row.measured.map_or("", |(_, unit)| unit);
+        line["published"] = json!(figure.with_unit(unit));
+        line["verdict"] = json!(verdict.to_string());
+    }
+    line
 }

@@ -14,7 +14,7 @@ use super::perform::{Measurement, Outcome};
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
 /// measurements. Outcomes of two models are never in one table.
-pub const MODEL: u32 = 6;
+pub const MODEL: u32 = 7;
 
 const SUM: &str = "sum\t";
 

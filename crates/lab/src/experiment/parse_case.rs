@@ -29,8 +29,8 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
 /// Default time limit of a case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
-const SETTINGS: &str = "experiment, plot, config, fabric, buffer, queueing, head-of-queue, \
-    credit-return, uplinks, gone, engine, lmc, lanes, adaptive, \
+/// Settings besides those of the hardware.
+const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
 
@@ -157,7 +157,6 @@ impl Partial {
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "buffer" => self.buffer = Some(buffer(rest)?),
-            _ if Hardware::WORDS.contains(&word) => self.hardware.apply(word, rest)?,
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
@@ -187,6 +186,7 @@ impl Partial {
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some((rest.to_owned(), line)),
             "links" => self.links = switch(rest)?,
+            _ if self.hardware.apply(word, rest)? => {}
             _ => self.set_manager(word, rest)?,
         }
         Ok(())
@@ -238,7 +238,11 @@ impl Partial {
                 let default = base.map_or_else(Preemption::default, |base| base.traffic.preemption);
                 manager.preemption = levels::preemption(rest, default)?;
             }
-            _ => return Err(unknown("setting", word, SETTINGS)),
+            _ => {
+                let hardware = [&Hardware::KINDS[..], &Hardware::NUMBERS].concat();
+                let allowed = format!("{SETTINGS}, {}", hardware.join(", "));
+                return Err(unknown("setting", word, &allowed));
+            }
         }
         Ok(())
     }

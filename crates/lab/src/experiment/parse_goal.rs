@@ -7,7 +7,8 @@ use weft_dataplane::packets::NANO;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 use super::parse_traffic::BYTES_MAX;
-use super::traffic_file::{OPERATIONS_MAX, RANKS_MAX, matched};
+use super::size::RANKS_MAX;
+use super::traffic_file::{OPERATIONS_MAX, matched};
 use super::values::{Checked, at_most, number, unknown};
 
 /// Longest computation, nanoseconds: an hour.

@@ -1,5 +1,6 @@
 //! The line `sweep` of a scenario.
 
+use super::hardware::Hardware;
 use super::parse::{ScenarioError, at};
 use super::parse_case::Partial;
 use super::parse_published::at_value;
@@ -7,19 +8,13 @@ use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::Point;
 use super::values::{Checked, decimal, number, rate, unknown};
 
-/// Parameters that can be swept.
-const SWEPT: [&str; 16] = [
+/// Parameters that can be swept, besides the hardware's numbers.
+const SWEPT: [&str; 10] = [
     "bytes",
     "hoq-life",
     "switch-lifetime",
     "stall-count",
     "buffer",
-    "credit-return",
-    "host-rate",
-    "verbs-receive",
-    "verbs-send",
-    "receive-packets",
-    "receive-bytes",
     "uplinks",
     "gone",
     "lmc",
@@ -29,10 +24,11 @@ const SWEPT: [&str; 16] = [
 
 /// A parameter that can be swept.
 pub(super) fn swept(word: &str) -> Checked<String> {
-    match SWEPT.contains(&word) {
-        true => Ok(word.to_owned()),
-        false => Err(unknown("thing to sweep", word, &SWEPT.join(", "))),
+    if SWEPT.contains(&word) || Hardware::NUMBERS.contains(&word) {
+        return Ok(word.to_owned());
     }
+    let allowed = [&SWEPT[..], &Hardware::NUMBERS].concat();
+    Err(unknown("thing to sweep", word, &allowed.join(", ")))
 }
 
 /// A swept parameter.

@@ -1,11 +1,14 @@
 //! Time-independent traces of SimGrid (`smpirun -trace-ti`): what each rank of an MPI program did, a line
 //! an action. Ranks work off their actions one after the other; collectives are made of messages.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 use super::parse_traffic::BYTES_MAX;
-use super::traffic_file::{OPERATIONS_MAX, RANKS_MAX, matched};
+use super::size::RANKS_MAX;
+use super::traffic_file::{OPERATIONS_MAX, matched};
 use super::values::{Checked, at_most, decimal, number, unknown};
 
 /// Most flops of a computation.
@@ -18,14 +21,17 @@ const COLLECTIVES: u32 = 1 << 31;
 const ACTIONS: &str = "init, finalize, compute, send, isend, recv, irecv, wait, waitall, barrier, bcast, \
     reduce, allreduce, alltoall";
 
+/// Sender, receiver and tag of a message.
+type Ends = (u32, u32, u32);
+
 /// A rank whose actions are being read.
 #[derive(Debug, Clone, Default)]
 struct Rank {
     schedule: RankSchedule,
     /// What the next action waits for.
     last: Option<u32>,
-    /// Sends and receives that nothing has waited for yet: sender, receiver, tag.
-    open: Vec<(u32, (u32, u32, u32))>,
+    /// Sends and receives that nothing has waited for yet, by sender, receiver and tag.
+    open: BTreeMap<Ends, VecDeque<u32>>,
     /// Number of collectives so far.
     collectives: u32,
 }
@@ -167,13 +173,13 @@ impl Actor {
             }
             ("wait", [from, to, tag]) => {
                 let wanted = (self.peer(from)?, self.peer(to)?, tag_of(tag)?);
-                let found = state.open.iter().position(|(_, ends)| *ends == wanted);
-                let found = found.ok_or_else(|| "wait for what was not begun".to_owned())?;
-                let (number, _) = state.open.remove(found);
-                state.wait_for(&[number]);
+                let first = state.open.get_mut(&wanted).and_then(VecDeque::pop_front);
+                let first = first.ok_or_else(|| "wait for what was not begun".to_owned())?;
+                state.wait_for(&[first]);
             }
             ("waitall", [_]) => {
-                let numbers: Vec<u32> = state.open.drain(..).map(|(number, _)| number).collect();
+                let open = std::mem::take(&mut state.open);
+                let numbers: Vec<u32> = open.into_values().flatten().collect();
                 state.wait_for(&numbers);
             }
             _ => return self.collective(state, action, words),
@@ -181,12 +187,12 @@ impl Actor {
         Ok(())
     }
 
-    fn message(self, state: &mut Rank, waits: bool, operation: Operation, ends: (u32, u32, u32)) {
+    fn message(self, state: &mut Rank, waits: bool, operation: Operation, ends: Ends) {
         match waits {
             true => state.go(operation),
             false => {
                 let number = state.begin(operation);
-                state.open.push((number, ends));
+                state.open.entry(ends).or_default().push_back(number);
             }
         }
     }

@@ -255,9 +255,7 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
 
 /// If a step was published, the case at the previous value on its curve.
 fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
-    case.published
-        .iter()
-        .find(|figure| figure.metric == "step")?;
+    case.figure("step")?;
     let here = case.point.as_ref()?;
     let cases = scenario.cases.iter().enumerate();
     let before = cases.filter_map(|(index, other)| {

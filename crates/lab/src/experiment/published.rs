@@ -33,6 +33,27 @@ pub enum Wanted {
     },
 }
 
+/// What became of a published figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It came out, and could have failed to.
+    Held,
+    /// It did not come out, or was not measured.
+    Missed,
+    /// It came out, as it must.
+    Given,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held => "held",
+            Self::Missed => "missed",
+            Self::Given => "given",
+        })
+    }
+}
+
 /// One end of a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
@@ -60,6 +81,15 @@ impl Published {
                 least.is_none_or(|least| least.is_below(measured))
                     && most.is_none_or(|most| most.is_above(measured))
             }
+        }
+    }
+
+    /// What became of it, where a value was measured.
+    pub fn verdict(&self, measured: Option<f64>) -> Verdict {
+        match (measured, &self.given) {
+            (Some(value), Some(_)) if self.holds(value) => Verdict::Given,
+            (Some(value), None) if self.holds(value) => Verdict::Held,
+            _ => Verdict::Missed,
         }
     }
 

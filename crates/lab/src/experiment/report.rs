@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use weft_dataplane::packets::MILLI;
 
 use super::perform::Outcome;
-use super::published::{Published, Wanted};
+use super::published::{Published, Verdict, Wanted};
 use super::scenario::{Case, Scenario};
 
 /// Markdown: one row for each measurement of each case, and a table for each curve.
@@ -63,12 +63,11 @@ pub fn verdicts(scenario: &Scenario, outcomes: &[Outcome]) -> Verdicts {
     let mut all = Verdicts::default();
     for (case, outcome) in scenario.cases.iter().zip(outcomes) {
         for figure in &case.published {
-            let found = outcome.get(&figure.metric);
-            let holds = found.is_some_and(|one| figure.holds(one.value));
-            match (holds, &figure.given) {
-                (false, _) => all.missed += 1,
-                (true, Some(_)) => all.given += 1,
-                (true, None) => all.held += 1,
+            let measured = outcome.get(&figure.metric).map(|one| one.value);
+            match figure.verdict(measured) {
+                Verdict::Missed => all.missed += 1,
+                Verdict::Given => all.given += 1,
+                Verdict::Held => all.held += 1,
             }
         }
     }
@@ -122,13 +121,10 @@ fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String)
     let unit = measured.map_or("", |(_, unit)| unit);
     let published = figure.with_unit(unit);
     let value = measured.map(|(value, _)| value);
-    let mark = match (
-        value.is_some_and(|value| figure.holds(value)),
-        &figure.given,
-    ) {
-        (false, _) => " ✗".to_owned(),
-        (true, Some(reason)) => format!(" given: {}", cell(reason)),
-        (true, None) => String::new(),
+    let mark = match (figure.verdict(value), &figure.given) {
+        (Verdict::Missed, _) => " ✗".to_owned(),
+        (_, Some(reason)) => format!(" given: {}", cell(reason)),
+        (_, None) => String::new(),
     };
     let difference = value.and_then(|value| figure.difference(value));
     let difference = difference.map_or(String::new(), |percent| format!("{percent:+.2} %"));
@@ -226,9 +222,7 @@ fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
 
 /// Measured value at one point of a curve, marked if it differs from the published one.
 fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
-    let mut figures = case.published.iter();
-    let figure = figures.find(|figure| figure.metric == metric);
-    match (outcome.get(metric), figure) {
+    match (outcome.get(metric), case.figure(metric)) {
         (Some(one), Some(figure)) if !figure.holds(one.value) => format!("{} ✗", digits(one.value)),
         (Some(one), _) => digits(one.value),
         (None, Some(_)) => NOT_MEASURED_MARKED.to_owned(),
@@ -275,14 +269,11 @@ fn line(row: &Row<'_>) -> String {
     let (measured, unit) = row
         .measured
         .map_or_else(Default::default, |(value, unit)| (value.to_string(), unit));
-    let verdict = match (row.published, row.measured) {
-        (None, _) => "",
-        (Some(_), None) => NOT_MEASURED_MARKED,
-        (Some(figure), Some((value, _))) if figure.holds(value) => match figure.given {
-            Some(_) => "given",
-            None => "held",
-        },
-        (Some(_), Some(_)) => "✗",
+    let verdict = match (row.verdict(), row.measured) {
+        (None, _) => String::new(),
+        (Some(Verdict::Missed), None) => NOT_MEASURED_MARKED.to_owned(),
+        (Some(Verdict::Missed), Some(_)) => "✗".to_owned(),
+        (Some(verdict), _) => verdict.to_string(),
     };
     let case = quoted(&row.case.name);
     let metric = row.metric;
@@ -308,37 +299,52 @@ pub fn holds(scenario: &Scenario, outcomes: &[Outcome]) -> bool {
     verdicts(scenario, outcomes).missed == 0
 }
 
-struct Row<'a> {
+/// Something that was measured or published of a case.
+pub(super) struct Row<'a> {
     case: &'a Case,
-    metric: &'a str,
+    pub(super) metric: &'a str,
     /// With its unit, `None` for published values without a measurement.
-    measured: Option<(f64, &'a str)>,
-    spread: Option<(f64, f64)>,
-    published: Option<&'a Published>,
+    pub(super) measured: Option<(f64, &'a str)>,
+    /// The least and the most of several runs.
+    pub(super) spread: Option<(f64, f64)>,
+    pub(super) published: Option<&'a Published>,
+}
+
+impl Row<'_> {
+    /// What became of what was published.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let measured = self.measured.map(|(value, _)| value);
+        self.published.map(|figure| figure.verdict(measured))
+    }
 }
 
 /// All that was measured or published of each case.
 fn rows<'a>(scenario: &'a Scenario, outcomes: &'a [Outcome]) -> impl Iterator<Item = Row<'a>> + 'a {
     let cases = scenario.cases.iter().zip(outcomes);
-    cases.flat_map(|(case, outcome)| {
-        let of = |metric| case.published.iter().find(|figure| figure.metric == metric);
-        let measured = outcome.measurements.iter().map(move |one| Row {
-            case,
-            metric: &one.metric,
-            measured: Some((one.value, &one.unit)),
-            spread: one.spread,
-            published: of(one.metric.as_ref()),
-        });
-        let others = case.published.iter();
-        let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
-        measured.chain(others.map(move |figure| Row {
-            case,
-            metric: &figure.metric,
-            measured: None,
-            spread: None,
-            published: Some(figure),
-        }))
-    })
+    cases.flat_map(|(case, outcome)| rows_of(case, outcome))
+}
+
+/// All that was measured or published of a case.
+pub(super) fn rows_of<'a>(
+    case: &'a Case,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = Row<'a>> + 'a {
+    let measured = outcome.measurements.iter().map(move |one| Row {
+        case,
+        metric: &one.metric,
+        measured: Some((one.value, &one.unit)),
+        spread: one.spread,
+        published: case.figure(&one.metric),
+    });
+    let others = case.published.iter();
+    let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
+    measured.chain(others.map(move |figure| Row {
+        case,
+        metric: &figure.metric,
+        measured: None,
+        spread: None,
+        published: Some(figure),
+    }))
 }
 
 /// A name in a table of Markdown, where a bar would end its cell.

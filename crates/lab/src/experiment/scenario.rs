@@ -106,6 +106,13 @@ pub struct Case {
     pub published: Vec<Published>,
 }
 
+impl Case {
+    /// What was published of a metric.
+    pub fn figure(&self, metric: &str) -> Option<&Published> {
+        self.published.iter().find(|figure| figure.metric == metric)
+    }
+}
+
 /// Traffic besides a case's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beside {

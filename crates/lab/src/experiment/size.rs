@@ -1,11 +1,13 @@
 //! Size limits of cases: memory needs are known before a case runs.
 
+use weft_dataplane::traffic::mpi::{ExchangeOrder, Operation};
+
 use super::scenario::{Case, Pairs, Traffic};
 use super::values::Checked;
 
-/// Most ranks of all hosts together.
-const RANKS_MAX: u64 = 1 << 18;
-/// Most ranks each of which is in a pair with each other one.
+/// Most ranks of all hosts together, or of a file.
+pub(super) const RANKS_MAX: u64 = 1 << 18;
+/// Most ranks each of which has a list of all others.
 const ALL_PAIRS_MAX: u64 = 1 << 12;
 /// Most messages at once: each takes about a hundred bytes.
 const MESSAGES_MAX: u64 = 1 << 20;
@@ -21,19 +23,33 @@ pub(super) fn check(case: &Case) -> Checked<()> {
     let own = (&case.traffic, case.ranks, &case.pairs);
     let beside = case.beside.iter();
     let beside = beside.map(|one| (&one.traffic, one.ranks, &one.pairs));
-    let (mut all_ranks, mut all_messages) = (0, 0);
+    let (mut all_ranks, mut listed, mut all_messages) = (0, 0, 0);
     for (traffic, ranks, pairs) in std::iter::once(own).chain(beside) {
         if matches!(traffic, Traffic::Stream { .. } | Traffic::Bisection { .. }) {
             continue;
         }
         let ranks = hosts * u64::from(ranks);
         all_ranks += ranks;
+        listed += if has_lists(traffic) { ranks } else { 0 };
         all_messages += messages(traffic, ranks, pairs);
     }
-    let what = format!("ranks on {hosts} hosts, allowed{of}");
-    allowed(all_ranks, most, &what)?;
-    let what = "messages at once in the windows of all pairs, allowed";
-    allowed(all_messages, MESSAGES_MAX, what)
+    let what = |of: &str| format!("ranks on {hosts} hosts, allowed{of}");
+    allowed(all_ranks, most, &what(of))?;
+    allowed(listed, ALL_PAIRS_MAX, &what(" with order=random"))?;
+    let of = match case.traffic.has_pairs() {
+        true => " in the windows of all pairs",
+        false => "",
+    };
+    let what = format!("messages at once{of}, allowed");
+    allowed(all_messages, MESSAGES_MAX, &what)
+}
+
+/// Whether each rank has a list of all others, in an order of its own.
+fn has_lists(traffic: &Traffic) -> bool {
+    let Traffic::AllToAll { order, .. } = traffic else {
+        return false;
+    };
+    *order == ExchangeOrder::Random
 }
 
 fn allowed(count: u64, most: u64, what: &str) -> Checked<()> {
@@ -43,11 +59,20 @@ fn allowed(count: u64, most: u64, what: &str) -> Checked<()> {
     }
 }
 
-/// Messages of windows at once.
+/// Messages at once: those of windows or of steps that overlap, and all of a file.
 fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
     let window = match traffic {
         Traffic::Bandwidth { window, .. } => *window,
         Traffic::Copies { load, .. } => load.at_once(),
+        Traffic::AllToAll { overlap, .. } => {
+            return ranks * u64::from(*overlap).min(ranks.saturating_sub(1));
+        }
+        Traffic::File { ranks, .. } => {
+            let all = ranks.iter().flat_map(|rank| &rank.operations);
+            return all
+                .filter(|one| matches!(one, Operation::Send { .. }))
+                .count() as u64;
+        }
         _ => return 0,
     };
     let pairs = match pairs {

@@ -94,7 +94,7 @@ pub(super) fn benchmark(
             both_ways,
         })),
         Traffic::File { ranks: ref of, .. } => {
-            Benchmark::Schedule(Schedule::new(ranks.start, of.as_ref().clone()))
+            Benchmark::Schedule(Schedule::new(ranks.start, of.clone()))
         }
         Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
             return None;

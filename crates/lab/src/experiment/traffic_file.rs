@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 use super::parse_traffic::BYTES_MAX;
+use super::size::RANKS_MAX;
 use super::values::{Checked, Values, at_most, decimal, number, unknown};
 use super::{parse_goal, parse_ti};
 
-/// Most ranks of a file.
-pub(super) const RANKS_MAX: u64 = 1 << 18;
 /// Most statements, messages or entries of a file.
 pub(super) const OPERATIONS_MAX: usize = 1 << 22;
 const FORMATS: &str = "goal, ti, pairs, matrix";
@@ -94,6 +93,9 @@ fn pairs(text: &str) -> Checked<Vec<RankSchedule>> {
         messages.push(one.map_err(|what| format!("line {line}: {what}"))?);
         at_most(messages.len(), OPERATIONS_MAX, "messages")?;
     }
+    if messages.is_empty() {
+        return Err("no messages, allowed: lines FROM TO BYTES".to_owned());
+    }
     Ok(at_once(&messages))
 }
 
@@ -106,6 +108,9 @@ fn message(from: &str, to: &str, bytes: &str) -> Checked<(u32, u32, u64)> {
 fn matrix(text: &str) -> Checked<Vec<RankSchedule>> {
     let rows: Vec<(usize, Vec<&str>)> = lines(text).collect();
     let (ranks, mut messages) = (rows.len(), Vec::new());
+    if ranks == 0 {
+        return Err("no entries, allowed: a line for each rank, an entry for each".to_owned());
+    }
     at_most(ranks.saturating_mul(ranks), OPERATIONS_MAX, "entries")?;
     for (from, (line, row)) in rows.iter().enumerate() {
         if row.len() != ranks {

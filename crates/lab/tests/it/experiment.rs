@@ -440,6 +440,23 @@ fn sizes_are_limited_before_anything_is_made() {
             3,
             "4097 ranks on 4097 hosts, allowed in mpi_nxnlatbw: 4096",
         ),
+        (
+            "fabric swd24\nranks 8\ntraffic alltoall overlap=1024".to_owned(),
+            3,
+            "6291456 messages at once, allowed: 1048576",
+        ),
+        (
+            "fabric fattree:600000\nhosts 4097\ntraffic alltoall order=random".to_owned(),
+            3,
+            "4097 ranks on 4097 hosts, allowed with order=random: 4096",
+        ),
+        (
+            "fabric one-switch:4\nranks 1024\ntraffic osu_latency\njob a alltoall order=random ranks=1024\n\
+             job b alltoall order=random"
+                .to_owned(),
+            3,
+            "4100 ranks on 4 hosts, allowed with order=random: 4096",
+        ),
     ] {
         let error = text.parse::<Scenario>().unwrap_err();
         assert_eq!(error.line, line, "{error}");

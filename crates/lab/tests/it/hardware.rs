@@ -59,6 +59,36 @@ fn credits_that_return_late_slow_down_links_with_small_buffers() {
     assert!((stock.0 / stock.1 - 1.0).abs() < 0.005, "{stock:?}");
 }
 
+/// Errors name all settings of the hardware, those to sweep its numbers.
+#[test]
+fn what_is_allowed_names_settings_of_the_hardware() {
+    let refused = |line: &str| line.parse::<Scenario>().unwrap_err().to_string();
+    let (set, swept) = (refused("speed 9"), refused("sweep speed 9"));
+    let names = |error: &str, word: &str| {
+        let (_, allowed) = error.split_once("allowed: ").unwrap();
+        allowed.split(", ").any(|one| one == word)
+    };
+    for word in [
+        "credit-return",
+        "host-rate",
+        "verbs-receive",
+        "verbs-send",
+        "receive-packets",
+        "receive-bytes",
+    ] {
+        assert!(
+            names(&set, word) && names(&swept, word),
+            "{word}: {set} {swept}"
+        );
+    }
+    for word in ["queueing", "head-of-queue"] {
+        assert!(
+            names(&set, word) && !names(&swept, word),
+            "{word}: {set} {swept}"
+        );
+    }
+}
+
 #[test]
 fn a_sweep_takes_times_of_credits() {
     let text = "fabric mesh:2,hosts=1\ntraffic ib_read_bw\nsweep host-rate 500MB/s 2GB/s";

@@ -347,6 +347,35 @@ fn results_are_written_as_json_lines() {
     assert_eq!(nowhere.status.code(), Some(2));
 }
 
+/// What was published and is not measured is a miss, as in tables; several runs have their least and most, and
+/// a curve of methods says them.
+#[test]
+fn json_lines_have_what_tables_have() {
+    let stage = tempfile::tempdir().unwrap();
+    let text = "experiment S\nfabric one-switch:4\nruns 3\n\
+                case a\ntraffic osu_latency iterations=1\nbackground uniform load=0.5\npublished rate 1 5%\n\
+                published latency 1 1% given it is\n\
+                case b\ntraffic osu_bw skip=0 iterations=1\nsweep bytes 8 1M\n";
+    fs::write(stage.path().join("t.scenario"), text).unwrap();
+    let output = weft_lab(stage.path(), &["--json", "results.jsonl"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = fs::read_to_string(stage.path().join("results.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines: Vec<serde_json::Value> = lines.collect();
+    let of = |key: &str, value: &str| lines.iter().find(|line| line[key] == value).unwrap();
+    let rate = of("metric", "rate");
+    assert_eq!(
+        (&rate["case"], &rate["published"], &rate["verdict"]),
+        (&"a".into(), &"1 ± 5 %".into(), &"missed".into())
+    );
+    assert!(rate.get("value").is_none() && rate.get("unit").is_none());
+    let latency = of("metric", "latency");
+    let [least, value, most] = ["least", "value", "most"].map(|key| latency[key].as_f64().unwrap());
+    assert!(least < value && value < most, "{latency}");
+    let methods = lines.iter().filter_map(|line| line["method"].as_str());
+    assert_eq!(methods.collect::<Vec<_>>(), ["inject", "rendezvous"]);
+}
+
 /// The example in Python prints the tables of these results, and what it writes as Parquet has all lines.
 #[test]
 fn results_are_read_in_python() {

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use weft_lab::experiment::scenario::Traffic;
-use weft_lab::experiment::{Outcome, Scenario, perform};
+use weft_lab::experiment::{ExperimentError, Outcome, Scenario, perform};
 
 /// A scenario of four hosts whose traffic is a file with this content.
 fn read(file: &str, content: &str) -> Result<Scenario, String> {
@@ -158,6 +159,8 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
             "num_ranks 1\nrank 0 {\n}\nrank 0 {\n}".to_owned(),
             "line 4: rank 0 is there twice",
         ),
+        ("a.pairs", "# nothing\n".to_owned(), "no messages"),
+        ("a.csv", "\n\n".to_owned(), "no entries"),
         (
             "a.pairs",
             "0 1".to_owned(),
@@ -210,6 +213,16 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
     );
 }
 
+#[test]
+fn a_file_of_more_messages_than_memory_is_for_is_refused() {
+    let most = 1 << 20;
+    let pairs = "0 1 1\n".repeat(most);
+    assert!(read("a.pairs", &pairs).is_ok());
+    let error = read("a.pairs", &(pairs + "0 1 1\n")).unwrap_err();
+    let what = "line 2: 1048577 messages at once, allowed: 1048576";
+    assert_eq!(error, what);
+}
+
 /// A file that two cases name is read once.
 #[test]
 fn a_file_is_read_once() {
@@ -240,6 +253,28 @@ fn a_trace_takes_its_messages_and_computations() {
     let overlapped = "0 isend 1 0 8 6\n0 compute 9000\n0 wait 0 1 0\n1 irecv 0 0 8 6\n1 compute 8000\n1 waitall 1\n";
     let took = time(&run("a.ti flops=1e9", overlapped));
     assert!((took - 9.0).abs() < 1e-6, "{took}");
+}
+
+/// Each wait finds its message among all that are open at once: a list that is searched from the beginning, or
+/// moved together, takes minutes for these.
+#[test]
+fn waits_are_read_in_time_that_grows_with_their_number() {
+    let count = 100_000;
+    let begun: String = (0..count)
+        .map(|tag| format!("0 isend 1 {tag} 0\n1 irecv 0 {tag} 0\n"))
+        .collect();
+    let waits: String = (0..count)
+        .rev()
+        .map(|tag| format!("0 wait 0 1 {tag}\n"))
+        .collect();
+    let same: String = "0 isend 1 7 0\n1 recv 0 7 0\n".repeat(count);
+    let in_turn: String = "0 wait 0 1 7\n".repeat(count);
+    let started = std::time::Instant::now();
+    read("a.ti flops=1e9", &(begun + &waits)).unwrap();
+    read("a.ti flops=1e9", &(same.clone() + &in_turn)).unwrap();
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    let error = read("a.ti flops=1e9", &(same + &in_turn + "0 wait 0 1 7\n")).unwrap_err();
+    assert!(error.ends_with("wait for what was not begun"), "{error}");
 }
 
 /// Collectives of four ranks, of messages that take a hop each.
@@ -390,6 +425,8 @@ fn a_traced_program_takes_as_long_as_in_simgrid() {
     );
 }
 
+const PAIRS: &str = "0 1 1K\n1 2 8\n# a line\n2 0 1M\n";
+const MATRIX: &str = "0,8,1K\n1M,0,0\n# a line\n7,0 0\n";
 const TRACE: &str = "0 init\n0 isend 1 0 8 6\n0 compute 9000\n0 wait 0 1 0\n0 barrier\n0 reduce 1 5 0 6\n\
     1 irecv 0 0 8 6\n1 waitall 1\n1 barrier\n1 reduce 1 5 0 6\n1 finalize\n";
 
@@ -417,17 +454,41 @@ fn damaged(text: &'static str) -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// No file makes its reader panic, and what it accepts has ranks.
+    /// No file makes its reader panic, and what it accepts has ranks, and runs.
     #[test]
-    fn damaged_files_are_read_or_refused(goal in damaged(RING), trace in damaged(TRACE)) {
-        for (file, content) in [("a.goal", &goal), ("a.ti flops=1e9", &trace), ("a.pairs", &trace), ("a.csv", &goal)] {
+    fn damaged_files_are_read_or_refused(
+        goal in damaged(RING),
+        trace in damaged(TRACE),
+        pairs in damaged(PAIRS),
+        matrix in damaged(MATRIX),
+    ) {
+        for (file, content) in [
+            ("a.goal", &goal),
+            ("a.ti flops=1e9", &trace),
+            ("a.pairs", &pairs),
+            ("a.csv", &matrix),
+        ] {
             match read(file, content) {
-                Ok(scenario) => {
-                    let read = matches!(&scenario.cases[0].traffic, Traffic::File { .. });
-                    prop_assert!(read);
-                }
+                Ok(scenario) => check_runs(scenario)?,
                 Err(error) => prop_assert!(error.starts_with("line 2: "), "{}", error),
             }
         }
+    }
+}
+
+/// What was accepted has ranks, and, if there are hosts for them, comes to its end or to that of a short time.
+fn check_runs(scenario: Scenario) -> Result<(), TestCaseError> {
+    let mut case = scenario.cases.into_iter().next().unwrap();
+    let Traffic::File { ranks, .. } = &case.traffic else {
+        return Err(TestCaseError::fail("no traffic from a file"));
+    };
+    prop_assert!(!ranks.is_empty());
+    if ranks.len() > 4 {
+        return Ok(());
+    }
+    case.limit = Duration::from_micros(50);
+    match perform(&case, 1, 1) {
+        Ok(_) | Err(ExperimentError::NotEnded { .. }) => Ok(()),
+        Err(other) => Err(TestCaseError::fail(other.to_string())),
     }
 }

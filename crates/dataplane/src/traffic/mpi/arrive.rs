@@ -1,8 +1,7 @@
 //! Packets that arrive.
 
 use super::nic::Mpi;
-use super::stack::{Method, Stack};
-use super::transfer::Transfer;
+use super::stack::Method;
 use super::word;
 use crate::constants::SDMA_CALL;
 use crate::packets::{Delivery, Simulation};
@@ -39,16 +38,14 @@ impl Mpi {
         let transfer = self.transfers.get_mut(id);
         transfer.heard += 1;
         let from = transfer.from;
-        if transfer.read {
-            let work = self.ranks[from as usize].stack.receive;
-            self.serve_kernel(simulation, from, work, word::ASK, u64::from(id));
-        } else {
-            self.serve(simulation, from, SDMA_CALL, word::ASK, u64::from(id));
-        }
+        let work = match transfer.read {
+            true => self.ranks[from as usize].stack.receive,
+            false => SDMA_CALL,
+        };
+        self.receive(simulation, from, work, word::ASK, u64::from(id));
     }
 
     pub(super) fn take_data(&mut self, simulation: &mut Simulation, id: u32) {
-        let window = self.window_of(id);
         let transfer = self.transfers.get_mut(id);
         transfer.received += 1;
         let now = *transfer;
@@ -57,7 +54,7 @@ impl Mpi {
         }
         let ends = now.received == now.packets;
         let stack = self.ranks[now.to as usize].stack;
-        if stack.kernel {
+        if stack.is_kernel() {
             let bytes = stack.data_bytes(&now);
             let at = self.receive_by_kernel(simulation, now.to, bytes);
             if ends {
@@ -67,14 +64,13 @@ impl Mpi {
         }
         if now.method == Method::Rendezvous {
             // The card places the data, the processor is notified at the end of a window.
-            let notice = match ends {
-                true => (word::FINISH, u64::from(id)),
-                false => (word::WINDOW, u64::from(now.to)),
+            let fills = now.received.is_multiple_of(self.window_of(id));
+            let (what, id) = match (ends, fills) {
+                (true, _) => (word::FINISH, id),
+                (false, true) => (word::WINDOW, now.to),
+                (false, false) => return,
             };
-            if ends || now.received.is_multiple_of(window) {
-                let (what, id) = notice;
-                self.serve(simulation, now.to, stack.receive, what, id);
-            }
+            self.serve(simulation, now.to, stack.receive, what, u64::from(id));
             return;
         }
         let bytes = stack.data_bytes(&now);
@@ -85,14 +81,5 @@ impl Mpi {
         if ends {
             simulation.set_timer(done, word::of(word::FINISH, u64::from(id)));
         }
-    }
-}
-
-impl Stack {
-    /// Bytes of data in the packet of a message that came last; what travels in the header is none.
-    fn data_bytes(&self, transfer: &Transfer) -> u32 {
-        let place = transfer.received - 1;
-        let bytes = self.packet_bytes(transfer.bytes, transfer.payload, place);
-        bytes.saturating_sub(self.headers)
     }
 }

@@ -1,4 +1,4 @@
-//! The receive queue of a process's context of its HFI, and the processor that empties a kernel's.
+//! The receive queue of a process's context of its HFI.
 //!
 //! The HFI writes packets into a context's queue; a processor takes them out. Where the queue is full the
 //! HFI drops packets for a user's context (PSM2), but waits for room in a kernel's (verbs, IP over
@@ -8,9 +8,9 @@
 use std::collections::VecDeque;
 
 use super::nic::Mpi;
-use super::stack::{Recovery, Stack};
+use super::stack::Stack;
 use super::word;
-use crate::packets::{Delivery, Loss, Picos, Simulation};
+use crate::packets::{Delivery, Picos, Simulation};
 
 /// A context's queue.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +18,6 @@ pub(super) struct ReceiveQueue {
     /// When the processor has dealt with each packet, and its bytes.
     waiting: VecDeque<(Picos, u32)>,
     bytes: u64,
-    /// A kernel's processor has something to do until then.
-    busy_until: Picos,
 }
 
 impl ReceiveQueue {
@@ -43,14 +41,6 @@ impl ReceiveQueue {
     fn next(&self) -> Option<Picos> {
         self.waiting.front().map(|(done, _)| *done)
     }
-
-    /// When a kernel's processor has dealt with what comes at `now`, takes the endpoint's time in all, and
-    /// `work` of the processor.
-    pub(super) fn serve(&mut self, now: Picos, endpoint: Picos, work: Picos) -> Picos {
-        let done = (now + endpoint.max(work)).max(self.busy_until + work);
-        self.busy_until = done;
-        done
-    }
 }
 
 impl Mpi {
@@ -61,35 +51,12 @@ impl Mpi {
         let placed = what == word::DATA && transfer.is_asked_for();
         let rank = &mut self.ranks[transfer.to as usize];
         let stack = &rank.stack;
-        if placed || stack.kernel || !rank.queue.is_full(simulation.now(), stack) {
+        if placed || stack.is_kernel() || !rank.queue.is_full(simulation.now(), stack) {
             return false;
         }
         self.tally.overflowed += 1;
-        self.lose(
-            simulation,
-            &Loss {
-                at: delivery.at,
-                vl: weft_fabric::Vl(0),
-                tag: delivery.tag,
-                born: delivery.born,
-            },
-        );
+        self.lose(simulation, delivery.tag, delivery.born);
         true
-    }
-
-    /// A kernel's processor reads something that takes `work`, and a timer runs out when it has.
-    pub(super) fn serve_kernel(
-        &mut self,
-        simulation: &mut Simulation,
-        rank: u32,
-        work: Picos,
-        what: u64,
-        id: u64,
-    ) {
-        let rank = &mut self.ranks[rank as usize];
-        let endpoint = rank.stack.endpoint;
-        let done = rank.queue.serve(simulation.now(), endpoint, work);
-        simulation.set_timer(done, word::of(what, id));
     }
 
     /// A packet of a message comes into a kernel's context: its processor copies the data out of the
@@ -104,11 +71,11 @@ impl Mpi {
         let rank = &mut self.ranks[to as usize];
         let stack = rank.stack;
         let work = stack.receive + stack.copy_time(u64::from(bytes), 1);
-        let done = rank.queue.serve(now, stack.endpoint, work);
+        let done = rank.receive(now, work);
         rank.queue.enter(done, bytes);
         let full = rank.queue.is_full(now, &stack);
         let copies = stack.copy_time(u64::from(bytes), stack.copies.1);
-        let program = rank.work_from(done, copies);
+        let program = rank.processor.work_from(done, copies);
         if full {
             self.fill_queue(simulation, to);
         }
@@ -185,17 +152,9 @@ impl Mpi {
     }
 }
 
-impl Stack {
-    /// Whether a reliable connection's kernel reads and answers by itself.
-    pub(super) fn is_connection(&self) -> bool {
-        self.recovery == Recovery::Connection
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packets::NANO;
 
     #[test]
     fn a_queue_is_full_by_packets_or_by_bytes_until_one_is_dealt_with() {
@@ -214,16 +173,5 @@ mod tests {
         assert!(!queue.is_full(200, &stack));
         queue.enter(300, 1);
         assert!(queue.is_full(200, &stack) && !queue.is_full(300, &stack));
-    }
-
-    #[test]
-    fn a_kernel_deals_with_packets_one_after_the_other() {
-        let mut queue = ReceiveQueue::default();
-        assert_eq!(queue.serve(0, 400 * NANO, 900 * NANO), 900 * NANO);
-        assert_eq!(queue.serve(0, 400 * NANO, 100 * NANO), 1_000 * NANO);
-        assert_eq!(
-            queue.serve(2_000 * NANO, 400 * NANO, 100 * NANO),
-            2_400 * NANO
-        );
     }
 }

@@ -213,6 +213,19 @@ impl Mpi {
         at
     }
 
+    /// The same of the processor that receives for a rank, see [`Rank::receive`].
+    pub(super) fn receive(
+        &mut self,
+        simulation: &mut Simulation,
+        rank: u32,
+        work: Picos,
+        what: u64,
+        id: u64,
+    ) {
+        let at = self.ranks[rank as usize].receive(simulation.now(), work);
+        simulation.set_timer(at, word::of(what, id));
+    }
+
     pub(super) fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
         match notice {
             Notice::Delivered(delivery) => self.take(simulation, &delivery),
@@ -221,7 +234,7 @@ impl Mpi {
                     self.room(simulation, host);
                 }
             }
-            Notice::Lost(loss) => self.lose(simulation, &loss),
+            Notice::Lost(loss) => self.lose(simulation, loss.tag, loss.born),
             Notice::Timer(tag) => {
                 let (what, id) = word::split(tag);
                 self.timer(simulation, what, id);

@@ -1,4 +1,4 @@
-//! A rank's processor and its part of the HFI's send buffer.
+//! A rank's processors and its part of the HFI's send buffer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +19,10 @@ pub(super) struct Rank {
     pub(super) context: u32,
     /// Service level of all messages of its program.
     pub(super) level: Sl,
-    /// Its processor has something to do until then.
-    busy_until: Picos,
+    /// The processor of its program.
+    pub(super) processor: Processor,
+    /// The processor of the kernel that receives for it, if one does.
+    kernel: Processor,
     /// Receive queue of its context.
     pub(super) queue: ReceiveQueue,
     /// Reads of which its kernel makes the answers, in order.
@@ -49,7 +51,8 @@ impl Rank {
             stack,
             context,
             level,
-            busy_until: 0,
+            processor: Processor::default(),
+            kernel: Processor::default(),
             queue: ReceiveQueue::default(),
             making: VecDeque::new(),
             blocks: Stack::blocks(processes),
@@ -77,7 +80,31 @@ impl Rank {
         path
     }
 
-    /// When its processor has done work that it can begin at `at`.
+    /// When its program's processor has dealt with something that comes at `now`, takes the endpoint's time in
+    /// all, and `work` of the processor.
+    pub(super) fn serve(&mut self, now: Picos, work: Picos) -> Picos {
+        self.processor.serve(now, self.stack.endpoint, work)
+    }
+
+    /// The same of the processor that receives: the kernel's, if that does.
+    pub(super) fn receive(&mut self, now: Picos, work: Picos) -> Picos {
+        let processor = match self.stack.is_kernel() {
+            true => &mut self.kernel,
+            false => &mut self.processor,
+        };
+        processor.serve(now, self.stack.endpoint, work)
+    }
+}
+
+/// A processor, which does one thing after the other.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Processor {
+    /// It has something to do until then.
+    busy_until: Picos,
+}
+
+impl Processor {
+    /// When it has done work that it can begin at `at`.
     pub(super) fn work_from(&mut self, at: Picos, work: Picos) -> Picos {
         if work == 0 {
             return at;
@@ -86,12 +113,13 @@ impl Rank {
         self.busy_until
     }
 
-    /// When something is done that comes at `now`, takes its endpoint's time in all, and `work` of
-    /// the processor.
-    pub(super) fn serve(&mut self, now: Picos, work: Picos) -> Picos {
-        let alone = now + self.stack.endpoint.max(work);
-        let done = alone.max(self.busy_until + work);
-        self.busy_until = if work == 0 { self.busy_until } else { done };
+    /// When something is done that comes at `now`, takes `endpoint` in all, and `work` of the processor; what
+    /// takes no work waits for what is begun, and nothing waits for it.
+    fn serve(&mut self, now: Picos, endpoint: Picos, work: Picos) -> Picos {
+        let done = (now + endpoint.max(work)).max(self.busy_until + work);
+        if work > 0 {
+            self.busy_until = done;
+        }
         done
     }
 }
@@ -109,5 +137,20 @@ mod tests {
         assert_eq!(rank.serve(10 * NANO, 0), 800 * NANO);
         assert_eq!(rank.serve(10 * NANO, 100 * NANO), 900 * NANO);
         assert_eq!(rank.serve(2_000 * NANO, 0), 2_400 * NANO);
+    }
+
+    /// A kernel deals with packets one after the other, whatever its program's processor does.
+    #[test]
+    fn a_kernel_receives_on_a_processor_of_its_own() {
+        let mut rank = Rank::new(0, 1, Stack::RDMA, Sl(0), 1);
+        assert_eq!(rank.serve(0, 5_000 * NANO), 5_000 * NANO);
+        assert_eq!(rank.receive(0, 900 * NANO), 900 * NANO);
+        assert_eq!(rank.receive(0, 100 * NANO), 1_000 * NANO);
+        assert_eq!(rank.receive(1_000 * NANO, 0), 1_400 * NANO);
+        assert_eq!(rank.receive(1_000 * NANO, 100 * NANO), 1_400 * NANO);
+        assert_eq!(rank.receive(2_000 * NANO, 100 * NANO), 2_400 * NANO);
+        let mut rank = Rank::new(0, 1, Stack::PSM2, Sl(0), 1);
+        assert_eq!(rank.serve(0, 900 * NANO), 900 * NANO);
+        assert_eq!(rank.receive(0, 100 * NANO), 1_000 * NANO);
     }
 }

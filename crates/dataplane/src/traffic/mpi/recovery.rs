@@ -18,7 +18,7 @@ use super::nic::Mpi;
 use super::stack::{Method, Recovery};
 use super::word;
 use crate::constants::{SDMA_CALL, TCP_RESEND};
-use crate::packets::{Loss, Picos, Simulation};
+use crate::packets::{Picos, Simulation};
 
 /// Fate of packets: each one `sent` ends as `taken`, `refused` or `lost`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,7 +122,6 @@ impl Mpi {
     }
 
     /// A receiving processor examines packets that it drops; the card drops a window's packets by itself.
-    /// What a kernel receives its own processor examines.
     fn refuse(&mut self, simulation: &mut Simulation, slot: u32, tells: bool) {
         let flow = self.flows.get(slot);
         let (kind, receiver) = (flow.key.kind, flow.to);
@@ -131,11 +130,7 @@ impl Mpi {
             Kind::Window => 0,
             _ => rank.stack.receive,
         };
-        let now = simulation.now();
-        let at = match rank.stack.kernel {
-            true => rank.queue.serve(now, rank.stack.endpoint, work),
-            false => rank.serve(now, work),
-        };
+        let at = rank.receive(simulation.now(), work);
         if tells {
             simulation.set_timer(at, word::of(word::COMPLAIN, self.flows.word(slot)));
         }
@@ -190,7 +185,7 @@ impl Mpi {
         let work = match (what, kind) {
             (word::MISSING, Kind::Request | Kind::Response) => {
                 let work = self.ranks[rank as usize].stack.receive;
-                return self.serve_kernel(simulation, rank, work, what, word);
+                return self.receive(simulation, rank, work, what, word);
             }
             (word::MISSING, Kind::Dma | Kind::Window) => SDMA_CALL,
             _ => 0,
@@ -208,10 +203,10 @@ impl Mpi {
         }
     }
 
-    /// A packet was dropped.
-    pub(super) fn lose(&mut self, simulation: &mut Simulation, loss: &Loss) {
+    /// A packet was dropped that was handed over for sending at `born`.
+    pub(super) fn lose(&mut self, simulation: &mut Simulation, tag: u64, born: Picos) {
         self.tally.lost += 1;
-        let (what, rest) = word::split(loss.tag);
+        let (what, rest) = word::split(tag);
         let (id, stamp) = (rest as u32, Stamp::of(word::stamp(rest)));
         if !word::has_place(what) || self.transfers.land(id) {
             return;
@@ -232,7 +227,7 @@ impl Mpi {
             _ => timeout,
         };
         let timeout = flow.timeout;
-        flow.deadline = (loss.born + timeout).max(simulation.now());
+        flow.deadline = (born + timeout).max(simulation.now());
         self.arm(simulation, slot);
     }
 

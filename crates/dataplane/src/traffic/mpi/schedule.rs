@@ -1,6 +1,7 @@
 //! Operations of ranks with dependencies among them: what a trace or a file of GOAL says.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::job::Program;
 use super::nic::{Done, Mpi};
@@ -119,7 +120,7 @@ pub struct RankResult {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     first: u32,
-    ranks: Vec<RankSchedule>,
+    ranks: Arc<Vec<RankSchedule>>,
     progress: Vec<Progress>,
     /// Ranks that have not ended.
     left: usize,
@@ -131,7 +132,8 @@ pub struct Schedule {
 
 impl Schedule {
     /// The operations of ranks from `first` on.
-    pub fn new(first: u32, ranks: Vec<RankSchedule>) -> Self {
+    pub fn new(first: u32, ranks: impl Into<Arc<Vec<RankSchedule>>>) -> Self {
+        let ranks = ranks.into();
         let progress = |rank: &RankSchedule| Progress {
             waits: rank.waits(),
             left: rank.operations.len() as u32,
@@ -172,7 +174,7 @@ impl Schedule {
         latencies
     }
 
-    /// Operations of a rank begin that wait for nothing any more.
+    /// Operations of a rank begin that wait for nothing any more, the last of these first.
     fn begin_all(
         &mut self,
         mpi: &mut Mpi,
@@ -181,22 +183,32 @@ impl Schedule {
         mut ready: Vec<u32>,
     ) {
         while let Some(number) = ready.pop() {
-            let over = self.begin_one(mpi, simulation, rank, number);
-            let schedule = &self.ranks[rank as usize];
-            let at = number as usize;
-            let mut freed = schedule.begun[at].clone();
-            if over {
-                freed.extend(&schedule.ended[at]);
+            if self.begin_one(mpi, simulation, rank, number) {
                 self.count_ended(rank, simulation.now());
+                self.free(rank, number, true, &mut ready);
             }
-            let waits = &mut self.progress[rank as usize].waits;
-            for next in freed {
-                waits[next as usize] -= 1;
-                if waits[next as usize] == 0 {
-                    ready.push(next);
-                }
+            self.free(rank, number, false, &mut ready);
+        }
+    }
+
+    /// An operation has begun, or is over: those that waited for nothing else become ready, the first one last,
+    /// as the last one begins first.
+    fn free(&mut self, rank: u32, number: u32, over: bool, ready: &mut Vec<u32>) {
+        let schedule = &self.ranks[rank as usize];
+        let waiting = if over {
+            &schedule.ended
+        } else {
+            &schedule.begun
+        };
+        let waits = &mut self.progress[rank as usize].waits;
+        let before = ready.len();
+        for next in &waiting[number as usize] {
+            waits[*next as usize] -= 1;
+            if waits[*next as usize] == 0 {
+                ready.push(*next);
             }
         }
+        ready[before..].reverse();
     }
 
     /// Begins an operation; returns whether it is over already.
@@ -258,15 +270,8 @@ impl Schedule {
     /// An operation that took time is over.
     fn end(&mut self, mpi: &mut Mpi, simulation: &mut Simulation, rank: u32, number: u32) {
         self.count_ended(rank, simulation.now());
-        let ended = &self.ranks[rank as usize].ended[number as usize];
-        let waits = &mut self.progress[rank as usize].waits;
         let mut ready = Vec::new();
-        for next in ended {
-            waits[*next as usize] -= 1;
-            if waits[*next as usize] == 0 {
-                ready.push(*next);
-            }
-        }
+        self.free(rank, number, true, &mut ready);
         self.begin_all(mpi, simulation, rank, ready);
     }
 

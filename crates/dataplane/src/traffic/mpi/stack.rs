@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::transfer::Transfer;
 use crate::constants as c;
 use crate::packets::Picos;
 
@@ -72,9 +73,6 @@ pub struct Stack {
     pub recovery: Recovery,
     /// Bytes a second that a processor copies.
     pub copy_rate: u64,
-    /// The kernel receives: it copies the data of each packet once more than the receiving side's
-    /// `copies`, on a processor of its own, and its HFI waits for room in its queue.
-    pub kernel: bool,
     /// Time of the kernel's processor to make a packet that answers a read.
     pub send: Picos,
     /// Room in the receive queue of a process's context.
@@ -142,7 +140,6 @@ impl Stack {
         copies: (0, 1),
         recovery: Recovery::Psm2,
         copy_rate: c::COPY_RATE,
-        kernel: false,
         send: 0,
         queue: Queue::STOCK,
     };
@@ -172,7 +169,6 @@ impl Stack {
         copies: (1, 1),
         recovery: Recovery::Tcp,
         copy_rate: c::COPY_RATE,
-        kernel: true,
         send: 0,
         queue: Queue::STOCK,
     };
@@ -200,7 +196,7 @@ impl Stack {
         Self {
             copy_rate: host.copy_rate,
             queue: host.queue,
-            receive: if self.kernel {
+            receive: if self.is_kernel() {
                 host.verbs_receive
             } else {
                 self.receive
@@ -212,6 +208,17 @@ impl Stack {
             },
             ..self
         }
+    }
+
+    /// Whether the kernel receives: it copies the data of each packet once more than the receiving side's
+    /// `copies`, on a processor of its own, and its HFI waits for room in its queue.
+    pub(super) fn is_kernel(&self) -> bool {
+        self.recovery != Recovery::Psm2
+    }
+
+    /// Whether a reliable connection's kernel reads and answers by itself.
+    pub(super) fn is_connection(&self) -> bool {
+        self.recovery == Recovery::Connection
     }
 
     /// The stack with the payload of packets limited to an MTU.
@@ -272,6 +279,13 @@ impl Stack {
         let before = u64::from(number) * u64::from(payload);
         let left = bytes.saturating_sub(before).min(u64::from(payload));
         left as u32 + self.headers
+    }
+
+    /// Bytes of data in the packet of a message that came last; what travels in the header is none.
+    pub(super) fn data_bytes(&self, transfer: &Transfer) -> u32 {
+        let place = transfer.received - 1;
+        let bytes = self.packet_bytes(transfer.bytes, transfer.payload, place);
+        bytes.saturating_sub(self.headers)
     }
 
     /// Size of a packet that answers or requests, headers included, bytes.
