@@ -55,6 +55,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 
 /// A state of version 6, which ends with the term and the checksum, with another term.
 fn with_term(mut state: Vec<u8>, term: u64) -> Vec<u8> {
+    assert_eq!(state[8..12], 6_u32.to_be_bytes(), "version");
     state.truncate(state.len() - 12);
     state.extend_from_slice(&term.to_be_bytes());
     let sum = crc32c(&state);

@@ -40,23 +40,21 @@ impl StateFile {
         }
     }
 
-    /// What is there then.
-    pub(super) fn of(&self, mut state: Vec<u8>) -> Vec<u8> {
-        let at = |share: f64, len: usize| (share * len as f64) as usize;
+    /// What is there then; none where the state is of a version whose older form is not known here.
+    pub(super) fn of(&self, state: &[u8]) -> Option<Vec<u8>> {
+        let at = |share: f64| (share * state.len() as f64) as usize;
         match self {
-            Self::Cut(share) => {
-                state.truncate(at(*share, state.len()));
-                state
-            }
+            Self::Cut(share) => Some(state[..at(*share)].to_vec()),
             Self::Flipped(share, bit) => {
-                let at = at(*share, state.len());
+                let mut state = state.to_vec();
+                let at = at(*share);
                 if let Some(byte) = state.get_mut(at) {
                     *byte ^= 1 << bit;
                 }
-                state
+                Some(state)
             }
-            Self::Garbage(bytes) => bytes.clone(),
-            Self::First => first(&state).unwrap_or(state),
+            Self::Garbage(bytes) => Some(bytes.clone()),
+            Self::First => first(state),
         }
     }
 }
@@ -91,6 +89,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -104,7 +103,9 @@ mod tests {
         state.extend_from_slice(&[3; 2 * LID]);
         state.extend_from_slice(&drain);
         state.extend_from_slice(b"abc\0\0\0\0");
-        let old = StateFile::First.of(state);
+        let old = StateFile::First.of(&state).unwrap();
+        state[VERSION..VERSION + 4].copy_from_slice(&7_u32.to_be_bytes());
+        assert_eq!(StateFile::First.of(&state), None, "a later version");
         let head = [
             &b"WEFTKEPT"[..],
             &[0, 0, 0, 1],

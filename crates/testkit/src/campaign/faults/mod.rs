@@ -40,6 +40,7 @@ use crate::oracle::{Breach, Invariant, counters, lids, masters, names, quiet};
 use crate::view::{self, FabricView};
 use crate::world::WorldError;
 use clients::Clients;
+use files::StateFile;
 use orders::Orders;
 use place::{Places, any};
 use plant::{Plant, Step};
@@ -374,9 +375,7 @@ impl Run {
                 self.clock_was_set(member);
             }
             Step::DiskFull(member, full) => self.cluster.set_disk_full(member, full),
-            Step::PutState(member, file) => {
-                self.cluster.change_stored(member, |state| file.of(state))
-            }
+            Step::PutState(member, file) => self.put_state(member, &file)?,
             Step::Sweep => {
                 if let Some(master) = self.master() {
                     self.cluster.command(master, Command::Sweep);
@@ -389,6 +388,17 @@ impl Run {
             Step::Contradict(switch, port) => self.contradict(switch, port),
         }
         Ok(())
+    }
+
+    /// Puts another file in the place of a manager's state, where it has one.
+    fn put_state(&mut self, member: usize, file: &StateFile) -> Result<(), RunError> {
+        let mut is_made = true;
+        self.cluster.change_stored(member, |state| {
+            let other = file.of(&state);
+            is_made = other.is_some();
+            other.unwrap_or(state)
+        });
+        is_made.then_some(()).ok_or(RunError::StateVersion(member))
     }
 
     fn make(&mut self, trouble: &Trouble) -> Result<(), WorldError> {
