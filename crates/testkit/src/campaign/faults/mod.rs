@@ -92,7 +92,7 @@ impl Cell {
         let has_ports = match self.fault {
             Fault::CableMoved => !places.free.is_empty(),
             Fault::Loop => !places.free_pairs.is_empty(),
-            Fault::DownAndUp => shapes::has_detour(topology, &places),
+            Fault::DownAndUp => shapes::has_detour(&places),
             _ => true,
         };
         topology.hfis().count() > THIRD + 1 && (has_isls || !needs_isls) && has_ports
