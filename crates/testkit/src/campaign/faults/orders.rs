@@ -74,12 +74,9 @@ impl Run {
 
     pub(super) fn undrain(&mut self, switch: Guid) {
         let drain = Drain::Switch(switch);
-        let is_drained = self.master().is_some_and(|master| {
-            let mut running = self.cluster.running();
-            running.any(|(number, manager)| {
-                number == master && manager.arrangement().drains.contains(&drain)
-            })
-        });
+        let led = self.led();
+        let is_drained =
+            led.is_some_and(|(_, manager)| manager.arrangement().drains.contains(&drain));
         if !is_drained && self.orders.drained == Some(switch) {
             let what = format!("{switch} was drained, and no manager knows it any more");
             self.breaches.push(Breach::new(Invariant::Drained, what));
@@ -180,7 +177,7 @@ impl Run {
     }
 
     fn settings_in_force(&self) -> Option<Breach> {
-        let master = self.master()?;
+        let (master, manager) = self.led()?;
         let settings = self.cluster.settings(master);
         let life = settings.traffic.hoq_life;
         let network = self.cluster.emulator.network();
@@ -202,8 +199,6 @@ impl Run {
         let wanted = settings.routing.engine;
         let mut named = EngineKind::NAMED.iter();
         let (name, _) = named.find(|(_, kind)| *kind == wanted)?;
-        let mut running = self.cluster.running();
-        let (_, manager) = running.find(|(number, _)| *number == master)?;
         let engine = manager.status().engine;
         let ended = self.events.iter().rev().find_map(|(_, member, event)| {
             let of_master = *member == master;
