@@ -51,6 +51,13 @@ pub(crate) struct Takers {
     pub(crate) plan: watch::Sender<Option<Arc<[u8]>>>,
 }
 
+impl Takers {
+    /// Tells the manager something; false where its thread has ended, as it does with the daemon.
+    async fn tell(&self, told: Told) -> bool {
+        self.engine.send(Request::Tell(told)).await.is_ok()
+    }
+}
+
 /// How far this daemon follows another one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Following {
@@ -169,18 +176,18 @@ pub(crate) async fn follow(
             );
         }
         if let Some(master) = master {
-            suspect(&peer, &hub, &takers, master, &why).await;
+            until_replaced(&peer, &hub, &takers, master, &why).await;
         }
         sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-/// Has the manager look after its master; tells when that lives.
-async fn suspect(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why: &str) {
+/// Has the manager look after its master, and waits until that is replaced, or lives, which is told.
+async fn until_replaced(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why: &str) {
     let suspected = Told::MasterSuspected(master, why.to_owned());
-    if takers.engine.send(Request::Tell(suspected)).await.is_err() {
-        return; // the daemon is ending
+    if !takers.tell(suspected).await {
+        return;
     }
     let until = Instant::now() + LIVES;
     while Instant::now() < until {
@@ -267,7 +274,7 @@ impl Follower<'_> {
                         return why;
                     };
                     self.doubted = Some(Instant::now());
-                    self.suspect(master, why).await;
+                    self.takers.tell(Told::MasterSuspected(master, why)).await;
                     patience = KEPT - silence;
                     continue;
                 }
@@ -282,7 +289,7 @@ impl Follower<'_> {
             self.lag.hear(self.master);
             if let (Some(led), None) = (led, self.master) {
                 let why = "it says that it is not master any more".to_owned();
-                self.suspect(led, why).await;
+                self.takers.tell(Told::MasterSuspected(led, why)).await;
             }
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
@@ -314,13 +321,6 @@ impl Follower<'_> {
         }
     }
 
-    /// Has the manager look after its master.
-    async fn suspect(&self, master: Guid, why: String) {
-        let suspected = Told::MasterSuspected(master, why);
-        // The manager's thread ends with the daemon.
-        let _ = self.takers.engine.send(Request::Tell(suspected)).await;
-    }
-
     /// Compares the settings where they may have changed, and tells the manager whether it may stand by; returns whether
     /// there is something new to show.
     async fn check_settings(&mut self) -> bool {
@@ -335,9 +335,7 @@ impl Follower<'_> {
         let status = self.hub.status();
         let follows = status.master == self.master;
         if let Some(unlike) = self.unlike.verdict(status.role, follows) {
-            // The manager's thread ends with the daemon.
-            let told = Told::OtherSettings(unlike);
-            let _ = self.takers.engine.send(Request::Tell(told)).await;
+            self.takers.tell(Told::OtherSettings(unlike)).await;
         }
         is_news
     }
@@ -364,12 +362,7 @@ impl Follower<'_> {
             match kind {
                 PartKind::State => {
                     let state = part.bytes.unwrap_or_default().to_vec();
-                    // The manager's thread ends with the daemon.
-                    let _ = self
-                        .takers
-                        .engine
-                        .send(Request::Tell(Told::State(state)))
-                        .await;
+                    self.takers.tell(Told::State(state)).await;
                 }
                 PartKind::Registrations => {
                     self.registrations = Some(part.clone());
@@ -414,9 +407,7 @@ impl Follower<'_> {
         self.lag.stand(status.role, status.master);
         let behind = self.lag.is(&self.shown.borrow());
         if std::mem::replace(&mut self.lag.told, behind) != behind {
-            // The manager's thread ends with the daemon.
-            let told = Told::Behind(behind);
-            let _ = self.takers.engine.send(Request::Tell(told)).await;
+            self.takers.tell(Told::Behind(behind)).await;
         }
     }
 
