@@ -27,7 +27,8 @@ use crate::request::Request;
 const MISSED: u32 = 3;
 /// How long a connection on which nothing comes is kept: a busy host is only late.
 const KEPT: Duration = Duration::from_secs(1);
-/// Time in which a master that is looked after has answered, or not.
+/// Time in which a master that is looked after has answered, or not. Must be longer than the look of
+/// `crates/manager/src/sm/election/standby.rs`: its ATTEMPTS times its PAUSE, 90 ms.
 const LOOKED: Duration = Duration::from_millis(250);
 /// Pause before the next attempt to connect, at first and at most.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -215,10 +216,11 @@ struct Follower<'a> {
     shown: &'a watch::Sender<Following>,
     /// Parts that are not taken yet, the last of each kind.
     arrived: Vec<(PartKind, Part)>,
-    /// The last registrations that were taken, and how often this manager had become a standby by then.
+    /// The last registrations that were taken.
     registrations: Option<Part>,
+    /// How often this manager had become a standby when registrations were last looked at.
     stood_by: u64,
-    /// When the master was last looked after, which has the manager doubt what that had promised.
+    /// When the master was last looked after, where registrations are to be told again after that: the manager doubts them.
     doubted: Option<Instant>,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
@@ -387,8 +389,10 @@ impl Follower<'_> {
         if shown.connected { shown.taken } else { 0 }
     }
 
-    /// A manager that was no standby for a while, or looked after its master, has forgotten what that had promised. It holds as
-    /// long as the master says nothing else, which it does before it promises more.
+    /// Has the last registrations told again to a manager that was no standby for a while, or looked after its master, and
+    /// forgot what that had promised. They hold at a sign of life without newer ones: before a master promises clients more, it
+    /// tells followers that what they have does not hold (`Offer::void_registrations`), and signs and parts of a connection come
+    /// in order.
     fn tell_registrations_anew(&mut self) {
         let stood_by = self.hub.stood_by();
         let has_looked = self.doubted.take_if(|at| at.elapsed() >= LOOKED).is_some();
