@@ -79,6 +79,9 @@ pub enum RunError {
     /// The world broke.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// A manager's state, of which an older form is wanted, is of a version that the campaign does not know.
+    #[error("the state of manager {0} is of a version of which no older form is known")]
+    StateVersion(usize),
     /// Without faults, which everything is compared with, something does not end.
     #[error("without any fault {what} has not ended after {} s", CONVERGED_WITHIN.as_secs())]
     Clean {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, PortNum, Topology};
+use weft_manager::sm::Settings;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method};
 use weft_wire::id::{Gid, PKey};
@@ -15,8 +16,6 @@ use crate::world::WorldError;
 /// A port, by its node.
 pub(super) type Port = (Guid, PortNum);
 
-/// Subnet prefix of the stock configuration.
-const PREFIX: u64 = 0xFE80_0000_0000_0000;
 /// First half of the MGIDs of these programs' groups.
 pub(super) const GROUPS: u64 = 0xFF12_A01B_FE80_0000;
 /// DGID and SGID of a PathRecord.
@@ -30,6 +29,8 @@ pub(super) const LEAVE: u64 = 0x3 | 1 << 17;
 #[derive(Debug)]
 pub(super) struct Programs<A> {
     port_guids: BTreeMap<Guid, Guid>,
+    /// Subnet prefix of the stock configuration.
+    prefix: u64,
     /// Requests in flight, by transaction.
     pub(super) open: BTreeMap<u64, A>,
     transaction: u64,
@@ -42,6 +43,7 @@ impl<A> Programs<A> {
         let port_guids = hosts.map(|(_, node)| (node.guid(), node.info.port_guid));
         Self {
             port_guids: port_guids.collect(),
+            prefix: Settings::default().subnet_prefix,
             open: BTreeMap::new(),
             transaction,
         }
@@ -55,7 +57,7 @@ impl<A> Programs<A> {
     /// GID of a host.
     pub(super) fn gid(&self, (node, _): Port) -> Gid {
         Gid {
-            prefix: PREFIX,
+            prefix: self.prefix,
             interface: self.port_guid(node),
         }
     }

@@ -46,18 +46,12 @@ fn fenced(ends: bool) -> Option<Fencing> {
     Fencing::new(&SECRET, ends)
 }
 
-/// CRC32C, bit by bit.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let step = |sum: u32| (sum >> 1) ^ (0x82F6_3B78 & (sum & 1).wrapping_neg());
-    let byte = |sum: u32, byte: &u8| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum));
-    !bytes.iter().fold(u32::MAX, byte)
-}
-
 /// A state of version 6, which ends with the term and the checksum, with another term.
 fn with_term(mut state: Vec<u8>, term: u64) -> Vec<u8> {
+    assert_eq!(state[8..12], 6_u32.to_be_bytes(), "version");
     state.truncate(state.len() - 12);
     state.extend_from_slice(&term.to_be_bytes());
-    let sum = crc32c(&state);
+    let sum = crc32c::crc32c(&state);
     state.extend_from_slice(&sum.to_be_bytes());
     state
 }

@@ -35,9 +35,7 @@ pub(crate) struct Drift {
     /// The note for the next start; none without a state directory.
     note: Option<PathBuf>,
     file: Identity,
-    told: String,
-    /// Whether what is told of is in force; else it has ended.
-    in_force: bool,
+    planned: Planned,
 }
 
 impl Drift {
@@ -69,17 +67,16 @@ impl Drift {
         Self {
             note,
             file,
-            told,
-            in_force: false,
+            planned: Planned {
+                words: told.into(),
+                in_force: false,
+            },
         }
     }
 
     /// Message for users; empty if the file contains everything in force.
     pub(crate) fn planned(&self) -> Planned {
-        Planned {
-            words: self.told.as_str().into(),
-            in_force: self.in_force,
-        }
+        self.planned.clone()
     }
 
     /// The file was read again and is in force.
@@ -92,13 +89,16 @@ impl Drift {
     pub(super) async fn in_force(&mut self, version: &Version, what: &str) {
         let now = identity(version);
         let is_file = now == self.file;
-        self.in_force = !is_file;
-        self.told = match is_file {
+        let words = match is_file {
             true => String::new(),
             false => format!(
                 "{what} is in force until weftd ends or reads its configuration file, which lacks it{}",
                 differences(&now, &self.file, "now")
             ),
+        };
+        self.planned = Planned {
+            words: words.into(),
+            in_force: !is_file,
         };
         let Some(file) = self.note.clone() else {
             return;
@@ -273,6 +273,10 @@ mod tests {
             .unwrap()
     }
 
+    fn words(drift: &Drift) -> String {
+        drift.planned().words.to_string()
+    }
+
     #[tokio::test]
     async fn what_the_file_lacks_is_told_until_the_file_has_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -285,31 +289,19 @@ mod tests {
             .find(|kind| *kind != planned.arrangement.settings.routing.engine)
             .unwrap();
         let mut first = Drift::open(note.clone(), &source, &usable(STOCK));
-        assert_eq!(first.planned().words.to_string(), "");
+        assert_eq!(words(&first), "");
         first.in_force(&planned, "another engine").await;
-        assert!(
-            first
-                .planned()
-                .words
-                .to_string()
-                .starts_with("another engine is in force until")
-        );
+        assert!(words(&first).starts_with("another engine is in force until"));
 
         let mut second = Drift::open(note.clone(), &source, &usable(STOCK));
-        let told = second.planned().words.to_string();
+        let told = words(&second);
         assert!(
             told.starts_with("another engine was in force before"),
             "{told}"
         );
         second.reloaded(&version(usable(STOCK))).await;
-        assert_eq!(second.planned().words.to_string(), "");
-        assert_eq!(
-            Drift::open(note, &source, &usable(STOCK))
-                .planned()
-                .words
-                .to_string(),
-            ""
-        );
+        assert_eq!(words(&second), "");
+        assert_eq!(words(&Drift::open(note, &source, &usable(STOCK))), "");
     }
 
     #[tokio::test]
@@ -327,19 +319,13 @@ mod tests {
         let planned = version(usable(&changed));
         drift.in_force(&planned, "another configuration").await;
         assert_eq!(
-            drift.planned().words.to_string(),
+            words(&drift),
             "another configuration is in force until weftd ends or reads its configuration file, which lacks it: SweepInterval"
         );
         let in_other_words = changed.replace(to, "<SweepInterval> 600 </SweepInterval><!-- s -->");
         let now = Drift::open(note.clone(), &source, &usable(&in_other_words));
-        assert_eq!(now.planned().words.to_string(), "");
-        assert_ne!(
-            Drift::open(note, &source, &usable(STOCK))
-                .planned()
-                .words
-                .to_string(),
-            ""
-        );
+        assert_eq!(words(&now), "");
+        assert_ne!(words(&Drift::open(note, &source, &usable(STOCK))), "");
     }
 
     #[tokio::test]
@@ -354,13 +340,10 @@ mod tests {
         let (then, file) = (routing.spine_first, !routing.spine_first);
         let mut drift = Drift::open(note.clone(), &source, &usable(STOCK));
         drift.in_force(&back, "back to 03:10").await;
-        let told = drift.planned().words.to_string();
+        let told = words(&drift);
         let ends = format!("which lacks it: SpineFirstRouting {then} now, {file} in the file");
         assert!(told.ends_with(&ends), "{told}");
-        let told = Drift::open(note.clone(), &source, &usable(STOCK))
-            .planned()
-            .words
-            .to_string();
+        let told = words(&Drift::open(note.clone(), &source, &usable(STOCK)));
         let ends = format!("is followed: SpineFirstRouting {then} then, {file} in the file");
         assert!(told.ends_with(&ends), "{told}");
     }

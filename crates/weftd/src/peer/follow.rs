@@ -27,7 +27,8 @@ use crate::request::Request;
 const MISSED: u32 = 3;
 /// How long a connection on which nothing comes is kept: a busy host is only late.
 const KEPT: Duration = Duration::from_secs(1);
-/// Time in which a master that is looked after has answered, or not.
+/// Time in which a master that is looked after has answered, or not. Must be longer than the look of
+/// `crates/manager/src/sm/election/standby.rs`: its ATTEMPTS times its PAUSE, 90 ms.
 const LOOKED: Duration = Duration::from_millis(250);
 /// Pause before the next attempt to connect, at first and at most.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -49,6 +50,13 @@ pub(crate) struct Takers {
     pub(crate) registrations: watch::Sender<Option<Arc<[u8]>>>,
     pub(crate) counters: watch::Sender<Option<Arc<[u8]>>>,
     pub(crate) plan: watch::Sender<Option<Arc<[u8]>>>,
+}
+
+impl Takers {
+    /// Tells the manager something; false where its thread has ended, as it does with the daemon.
+    async fn tell(&self, told: Told) -> bool {
+        self.engine.send(Request::Tell(told)).await.is_ok()
+    }
 }
 
 /// How far this daemon follows another one.
@@ -169,18 +177,18 @@ pub(crate) async fn follow(
             );
         }
         if let Some(master) = master {
-            suspect(&peer, &hub, &takers, master, &why).await;
+            until_replaced(&peer, &hub, &takers, master, &why).await;
         }
         sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-/// Has the manager look after its master; tells when that lives.
-async fn suspect(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why: &str) {
+/// Has the manager look after its master, and waits until that is replaced, or lives, which is told.
+async fn until_replaced(peer: &Peer, hub: &EventHub, takers: &Takers, master: Guid, why: &str) {
     let suspected = Told::MasterSuspected(master, why.to_owned());
-    if takers.engine.send(Request::Tell(suspected)).await.is_err() {
-        return; // the daemon is ending
+    if !takers.tell(suspected).await {
+        return;
     }
     let until = Instant::now() + LIVES;
     while Instant::now() < until {
@@ -208,10 +216,11 @@ struct Follower<'a> {
     shown: &'a watch::Sender<Following>,
     /// Parts that are not taken yet, the last of each kind.
     arrived: Vec<(PartKind, Part)>,
-    /// The last registrations that were taken, and how often this manager had become a standby by then.
+    /// The last registrations that were taken.
     registrations: Option<Part>,
+    /// How often this manager had become a standby when registrations were last looked at.
     stood_by: u64,
-    /// When the master was last looked after, which has the manager doubt what that had promised.
+    /// When the master was last looked after, where registrations are to be told again after that: the manager doubts them.
     doubted: Option<Instant>,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
@@ -267,7 +276,7 @@ impl Follower<'_> {
                         return why;
                     };
                     self.doubted = Some(Instant::now());
-                    self.suspect(master, why).await;
+                    self.takers.tell(Told::MasterSuspected(master, why)).await;
                     patience = KEPT - silence;
                     continue;
                 }
@@ -282,7 +291,7 @@ impl Follower<'_> {
             self.lag.hear(self.master);
             if let (Some(led), None) = (led, self.master) {
                 let why = "it says that it is not master any more".to_owned();
-                self.suspect(led, why).await;
+                self.takers.tell(Told::MasterSuspected(led, why)).await;
             }
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
@@ -314,13 +323,6 @@ impl Follower<'_> {
         }
     }
 
-    /// Has the manager look after its master.
-    async fn suspect(&self, master: Guid, why: String) {
-        let suspected = Told::MasterSuspected(master, why);
-        // The manager's thread ends with the daemon.
-        let _ = self.takers.engine.send(Request::Tell(suspected)).await;
-    }
-
     /// Compares the settings where they may have changed, and tells the manager whether it may stand by; returns whether
     /// there is something new to show.
     async fn check_settings(&mut self) -> bool {
@@ -335,9 +337,7 @@ impl Follower<'_> {
         let status = self.hub.status();
         let follows = status.master == self.master;
         if let Some(unlike) = self.unlike.verdict(status.role, follows) {
-            // The manager's thread ends with the daemon.
-            let told = Told::OtherSettings(unlike);
-            let _ = self.takers.engine.send(Request::Tell(told)).await;
+            self.takers.tell(Told::OtherSettings(unlike)).await;
         }
         is_news
     }
@@ -364,12 +364,7 @@ impl Follower<'_> {
             match kind {
                 PartKind::State => {
                     let state = part.bytes.unwrap_or_default().to_vec();
-                    // The manager's thread ends with the daemon.
-                    let _ = self
-                        .takers
-                        .engine
-                        .send(Request::Tell(Told::State(state)))
-                        .await;
+                    self.takers.tell(Told::State(state)).await;
                 }
                 PartKind::Registrations => {
                     self.registrations = Some(part.clone());
@@ -394,8 +389,10 @@ impl Follower<'_> {
         if shown.connected { shown.taken } else { 0 }
     }
 
-    /// A manager that was no standby for a while, or looked after its master, has forgotten what that had promised. It holds as
-    /// long as the master says nothing else, which it does before it promises more.
+    /// Has the last registrations told again to a manager that was no standby for a while, or looked after its master, and
+    /// forgot what that had promised. They hold at a sign of life without newer ones: before a master promises clients more, it
+    /// tells followers that what they have does not hold (`Offer::void_registrations`), and signs and parts of a connection come
+    /// in order.
     fn tell_registrations_anew(&mut self) {
         let stood_by = self.hub.stood_by();
         let has_looked = self.doubted.take_if(|at| at.elapsed() >= LOOKED).is_some();
@@ -414,9 +411,7 @@ impl Follower<'_> {
         self.lag.stand(status.role, status.master);
         let behind = self.lag.is(&self.shown.borrow());
         if std::mem::replace(&mut self.lag.told, behind) != behind {
-            // The manager's thread ends with the daemon.
-            let told = Told::Behind(behind);
-            let _ = self.takers.engine.send(Request::Tell(told)).await;
+            self.takers.tell(Told::Behind(behind)).await;
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weft_api::v1;
+use weft_config::MAX_ELEMENTS;
 
 /// Elements that are a manager's own.
 const OWN: [&str; 11] = [
@@ -26,6 +27,8 @@ const OWN: [&str; 11] = [
 /// Beginnings and ends of names of such elements: `LogLevel`, `SM_LogMask`, `CoreDumpDir`, `Ssl…`.
 const OWN_BEGIN: [&str; 4] = ["Log", "CoreDump", "Ssl", "Fm"];
 const OWN_END: &str = "_LogMask";
+/// Most bytes of settings that are taken from another daemon: above what a configuration of [`MAX_ELEMENTS`] has.
+const BYTES_MAX: usize = 32 << 20;
 /// Differences that are told.
 const TOLD_MAX: usize = 64;
 /// Longest value that is told, characters.
@@ -73,9 +76,24 @@ impl Settings {
     /// From such bytes.
     ///
     /// # Errors
-    /// In words, where they are none.
+    /// In words, where they are none, or more than a configuration has.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(bytes).map_err(|error| format!("settings: {error}"))
+        if bytes.len() > BYTES_MAX {
+            let len = bytes.len();
+            return Err(format!(
+                "settings of {len} bytes, at most {BYTES_MAX} are taken"
+            ));
+        }
+        let settings: Self =
+            serde_json::from_slice(bytes).map_err(|error| format!("settings: {error}"))?;
+        match settings.0.len() {
+            0..=MAX_ELEMENTS => Ok(settings),
+            more => Err(format!("{more} settings, at most {MAX_ELEMENTS} are taken")),
+        }
+    }
+
+    fn value(&self, path: &str) -> &str {
+        self.0.get(path).map_or("absent", String::as_str)
     }
 
     /// What differs from another's, in order of the paths. A setting of `Shared` is in force in the other sections too, and
@@ -83,23 +101,19 @@ impl Settings {
     pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
         let paths = self.0.keys().chain(other.0.keys());
         let paths: std::collections::BTreeSet<&String> = paths.collect();
-        let value =
-            |of: &Self, path: &String| of.0.get(path).map_or("absent", |value| value).to_owned();
         let all = paths.into_iter().map(|path| Difference {
             path: path.clone(),
-            here: value(self, path),
-            there: value(other, path),
+            here: self.value(path).to_owned(),
+            there: other.value(path).to_owned(),
         });
-        let all: Vec<Difference> = all.filter(|one| one.here != one.there).collect();
-        let is_shared = |one: &&Difference| {
+        let all = all.filter(|one| one.here != one.there);
+        let is_shared = |one: &Difference| {
             let (section, name) = one.path.split_once('/').unwrap_or_default();
             let shared = format!("Shared/{name}");
-            let same = |other: &Difference| {
-                other.path == shared && (&other.here, &other.there) == (&one.here, &one.there)
-            };
-            section != "Shared" && all.iter().any(same)
+            let values = (self.value(&shared), other.value(&shared));
+            section != "Shared" && values == (&one.here, &one.there)
         };
-        all.iter().filter(|one| !is_shared(one)).cloned().collect()
+        all.filter(|one| !is_shared(one)).collect()
     }
 }
 
@@ -257,6 +271,14 @@ mod tests {
         let again = Settings::from_bytes(&other.to_bytes()).unwrap();
         assert_eq!(again, other);
         assert!(Settings::from_bytes(b"{").is_err());
+        let more = [b" ".repeat(BYTES_MAX), other.to_bytes().to_vec()].concat();
+        assert!(Settings::from_bytes(&more).is_err());
+        let many = |count: usize| {
+            let all = (0..count).map(|number| (number.to_string(), String::new()));
+            Settings::from_bytes(&Settings(all.collect()).to_bytes())
+        };
+        assert!(many(MAX_ELEMENTS).is_ok());
+        assert!(many(MAX_ELEMENTS + 1).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, Start, wait_for};
+use crate::harness::{Daemon, Start, wait_for, wait_for_links};
 use crate::quarantine::json;
 
 /// Four edge switches with four hosts each under four cores.
@@ -22,13 +22,6 @@ fn recorded(daemon: &Daemon) -> String {
     std::thread::sleep(SETTLED);
     let shown = json(&daemon.weft_ok(&["fabric", "show", "--json"]));
     format!("generation:{}", shown["generation"])
-}
-
-fn links(daemon: &Daemon, count: u32) {
-    wait_for(|| {
-        let shown = daemon.weft_ok(&["report", "links", "-d", "0"]);
-        shown.contains(&format!("{count} Links")).then_some(())
-    });
 }
 
 fn planned(daemon: &Daemon, at: &str) -> Value {
@@ -56,7 +49,7 @@ fn change(daemon: &Daemon, other: &str) -> String {
     daemon.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
     let port = "node:edge1:port:7";
     daemon.weft_ok(&["port", "disable", port, "--reason", "ticket 12"]);
-    links(daemon, 31);
+    wait_for_links(daemon, 31);
     daemon.weft_ok(&["sweep", "--wait"]);
     tables(daemon)
 }
@@ -64,7 +57,7 @@ fn change(daemon: &Daemon, other: &str) -> String {
 #[test]
 fn engine_drains_and_ports_of_then_come_back_with_its_routes() {
     let daemon = Start::new(TREE).up();
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     let first_engine = engine(&daemon);
     let other = match first_engine.as_str() {
         "shortestpath" => "dmodc",
@@ -102,7 +95,7 @@ fn engine_drains_and_ports_of_then_come_back_with_its_routes() {
     let done = apply(&daemon, &plan);
     assert_eq!(done["ports"]["count"], 1, "{done}");
     assert_eq!(done["ports"]["failed"], Value::Array(Vec::new()), "{done}");
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     wait_for(|| (tables(&daemon) == first).then_some(()));
     assert_eq!(daemon.weft_ok(&["route", "drains"]), "nothing is drained\n");
     assert_eq!(engine(&daemon), first_engine);
@@ -121,25 +114,25 @@ fn engine_drains_and_ports_of_then_come_back_with_its_routes() {
     let (code, dir) = daemon.stop();
     assert_eq!(code, Some(0));
     let daemon = Start::in_dir(dir, TREE).up();
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     let plan = planned(&daemon, &after);
     assert_eq!(plan["plan"]["unlike_then"], 0, "{plan}");
     let done = apply(&daemon, &plan);
     assert_eq!(done["ports"]["count"], 1, "{done}");
-    links(&daemon, 31);
+    wait_for_links(&daemon, 31);
     wait_for(|| (tables(&daemon) == second).then_some(()));
     let listed = daemon.weft_ok(&["port", "list", "--disabled"]);
     assert!(listed.contains("ticket 12"), "{listed}");
     let undone = json(&daemon.weft_ok(&["route", "rollback", "--json"]));
     assert_eq!(undone["ports"]["count"], 1, "{undone}");
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     wait_for(|| (tables(&daemon) == first).then_some(()));
 }
 
 #[test]
 fn a_moment_without_what_is_needed_is_refused() {
     let daemon = Start::new(TREE).up();
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     let at = recorded(&daemon);
     let plan = planned(&daemon, &at);
     assert_eq!(plan["plan"]["routes"], 0, "{plan}");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, text, wait_for};
+use crate::harness::{Daemon, Start, text, wait_for, wait_for_links};
 use crate::quarantine::json;
 
 /// Two edge switches with two hosts each under two cores.
@@ -258,10 +258,7 @@ fn a_way_that_moved_is_followed_back_to_the_trap_and_to_who_asked() {
 
     // By an order: the link that is left goes down at its other end.
     emulator.change(&["link-up", &link]);
-    wait_for(|| {
-        let links = daemon.weft_ok(&["report", "links", "-d", "0"]);
-        links.contains("8 Links").then_some(())
-    });
+    wait_for_links(&daemon, 8);
     daemon.weft_ok(&["sweep", "--wait"]);
     let link = first_link(&daemon);
     daemon.weft_ok(&["port", "disable", "--reason", "RMA-7", &point(&link)]);

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use weft_interop::Running;
 
-use crate::harness::{signal, text, wait_for};
+use crate::harness::{signal, text, wait_for, wait_for_links};
 use crate::process::{output, program};
 
 fn weft_emulator() -> &'static Path {
@@ -83,10 +83,7 @@ fn a_fabric_in_the_daemons_process_has_a_socket_of_its_own() {
         "{}",
         text(&cut.stderr)
     );
-    wait_for(|| {
-        let links = daemon.weft_ok(&["report", "links", "-d", "0"]);
-        links.contains("31 Links").then_some(())
-    });
+    wait_for_links(&daemon, 31);
     let (_, _dir) = daemon.stop();
     assert!(!path.exists());
 }

@@ -292,3 +292,11 @@ pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// Waits until a daemon shows so many links.
+pub(crate) fn wait_for_links(daemon: &Daemon, count: u32) {
+    wait_for(|| {
+        let shown = daemon.weft_ok(&["report", "links", "-d", "0"]);
+        shown.contains(&format!("{count} Links")).then_some(())
+    });
+}

@@ -10,7 +10,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, PATIENCE, Start, configure, wait_for, weft};
+use crate::harness::{Daemon, PATIENCE, Start, configure, wait_for, wait_for_links, weft};
 use crate::process::{Reading, program};
 
 /// Time limit for every interface to report the loss.
@@ -218,7 +218,7 @@ fn a_port_that_was_disabled_is_enabled_after_a_restart() {
     let guid = node.split_whitespace().find(|word| word.starts_with("0x"));
     let guid = guid.unwrap_or_else(|| panic!("{node}")).to_owned();
     daemon.weft_ok(&["port", "disable", "node:node3 hfi1_0:port:1"]);
-    wait_for(|| links(&daemon).contains("39 Links").then_some(()));
+    wait_for_links(&daemon, 39);
     let (code, state) = daemon.stop();
     assert_eq!(code, Some(0));
 
@@ -228,5 +228,5 @@ fn a_port_that_was_disabled_is_enabled_after_a_restart() {
     let other = again.weft_fails(1, &["port", "enable", "nodeguid:0x77:port:1"]);
     assert!(other.contains("no node"), "{other}");
     again.weft_ok(&["port", "enable", &point]);
-    wait_for(|| links(&again).contains("40 Links").then_some(()));
+    wait_for_links(&again, 40);
 }

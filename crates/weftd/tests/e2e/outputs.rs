@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for, weft};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for, wait_for_links, weft};
 use crate::process::{output, output_to, program};
 
 fn full() -> File {
@@ -109,8 +109,7 @@ fn a_change_stops_with_its_output_and_is_told_by_the_next_call() {
     let ended = command.stdout(closed()).stderr(closed()).status().unwrap();
     assert_eq!(ended.code(), Some(4), "it stopped");
     // One port is off, not four; the report has it once the sweep that follows has ended.
-    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
-    wait_for(|| links().contains("5 Links").then_some(()));
+    wait_for_links(&daemon, 5);
 
     let next = output(&mut call(&["fabric", "show"]));
     assert!(next.status.success());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, Start, wait_for};
+use crate::harness::{Daemon, Start, wait_for, wait_for_links};
 
 /// Four edge switches with four hosts each under four cores.
 const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
@@ -97,8 +97,7 @@ fn a_plan_for_a_fabric_that_has_changed_is_refused() {
     let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "shortestpath", "--json"]));
     let id = planned["plan_id"].to_string();
     daemon.weft_ok(&["port", "disable", "node:edge1:port:5"]);
-    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
-    wait_for(|| links().contains("31 Links").then_some(()));
+    wait_for_links(&daemon, 31);
     daemon.weft_ok(&["sweep", "--wait"]);
     let refused = daemon.weft_fails(1, &["route", "apply", &id]);
     assert!(
@@ -224,8 +223,7 @@ fn a_link_is_drained_by_either_end() {
     assert_eq!(said["safe_to_pull"], true, "{said}");
     assert_eq!(said["drain"]["routes"], 0);
     daemon.weft_ok(&["port", "disable", "node:edge1:port:5"]);
-    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
-    wait_for(|| links().contains("31 Links").then_some(()));
+    wait_for_links(&daemon, 31);
     let sets = json(&daemon.weft_ok(&["sweep", "--wait", "--json"]));
     assert_eq!(sets["unfinished"].as_array().unwrap().len(), 0, "{sets}");
 }

@@ -10,7 +10,7 @@ use weft_api::client::Client;
 use weft_api::v1;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, configure, wait_for, weft};
+use crate::harness::{Daemon, Start, configure, wait_for, wait_for_links, weft};
 use crate::process::program;
 use crate::watch::Watcher;
 
@@ -26,7 +26,7 @@ fn a_port_goes_down_and_comes_up_again() {
         daemon.weft_ok(&["port", "disable", "node:edge1:port:3"]),
         "disabled port 3 of edge1\n"
     );
-    wait_for(|| links().contains("39 Links").then_some(()));
+    wait_for_links(&daemon, 39);
     let down = daemon.weft_ok(&["report", "lids", "-F", "portphysstate:disabled"]);
     assert!(down.contains("Port:   3\n        in Node:"), "{down}");
     let gone = daemon.weft_fails(1, &["report", "lids", "-F", "node:node3 hfi1_0"]);
@@ -35,7 +35,7 @@ fn a_port_goes_down_and_comes_up_again() {
         daemon.weft_ok(&["port", "enable", "node:edge1:port:3"]),
         "enabled port 3 of edge1\n"
     );
-    wait_for(|| links().contains("40 Links").then_some(()));
+    wait_for_links(&daemon, 40);
     let up = daemon.weft_ok(&["report", "nodes", "-F", "node:node3 hfi1_0"]);
     assert!(up.contains("1 Matching FIs Found"), "{up}");
 }
@@ -43,11 +43,10 @@ fn a_port_goes_down_and_comes_up_again() {
 #[test]
 fn a_host_is_enabled_by_the_name_that_left_the_fabric_with_it() {
     let daemon = Daemon::up("fattree:16");
-    let links = || daemon.weft_ok(&["report", "links", "-d", "0"]);
     let host = "node:node3 hfi1_0";
     let disabled = daemon.weft_ok(&["port", "disable", host]);
     assert_eq!(disabled, "disabled port 1 of node3 hfi1_0\n");
-    wait_for(|| links().contains("39 Links").then_some(()));
+    wait_for_links(&daemon, 39);
     // Not by others, which it was not.
     let said = daemon.weft_fails(1, &["port", "enable", "node:node99 hfi1_0"]);
     assert!(said.contains("no node named 'node99 hfi1_0'"), "{said}");
@@ -57,7 +56,7 @@ fn a_host_is_enabled_by_the_name_that_left_the_fabric_with_it() {
     assert_eq!(planned, "would enable port 3 of edge1\n");
     let enabled = daemon.weft_ok(&["port", "enable", host]);
     assert_eq!(enabled, "enabled port 3 of edge1\n");
-    wait_for(|| links().contains("40 Links").then_some(()));
+    wait_for_links(&daemon, 40);
     until_none_is_listed(&daemon);
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, text, wait_for};
+use crate::harness::{Daemon, Start, text, wait_for, wait_for_links};
 
 const TREE: &str = "fattree:16,radix=8";
 /// File descriptors that are left to the daemon, and connections that want one.
@@ -16,14 +16,6 @@ const LEFT: usize = 6;
 const CALLERS: usize = 40;
 /// Bytes of each piece of garbage.
 const GARBAGE: usize = 20_000;
-
-fn links(daemon: &Daemon, count: u32) {
-    let wanted = format!("{count} Links");
-    wait_for(|| {
-        let links = daemon.weft(&["report", "links", "-d", "0"]);
-        text(&links.stdout).contains(&wanted).then_some(())
-    });
-}
 
 fn descriptors(daemon: &Daemon) -> usize {
     let open = fs::read_dir(format!("/proc/{}/fd", daemon.pid()));
@@ -35,13 +27,12 @@ fn without_file_descriptors_the_fabric_is_taken_care_of_and_callers_are_let_in_l
     let dir = tempfile::tempdir().unwrap();
     let fabric = Emulator::start(TREE, &dir.path().join("fabric"));
     let daemon = Start::connected(&fabric.socket()).up();
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     let most = (descriptors(&daemon) + LEFT).to_string();
-    let limit = ["--pid", &daemon.pid().to_string(), "--nofile"];
     let mut prlimit = std::process::Command::new("prlimit");
     prlimit
-        .args(&limit[..2])
-        .arg(format!("{}={most}:{most}", limit[2]));
+        .args(["--pid", &daemon.pid().to_string()])
+        .arg(format!("--nofile={most}:{most}"));
     assert!(prlimit.status().unwrap().success());
 
     let api = daemon.api.trim_start_matches("http://").to_owned();
@@ -60,7 +51,9 @@ fn without_file_descriptors_the_fabric_is_taken_care_of_and_callers_are_let_in_l
     assert!(lines() - told <= 12, "{} lines in a second", lines() - told);
 
     drop(callers);
-    links(&daemon, 31);
+    let is_let_in = || daemon.weft(&["report", "links"]).status.success();
+    wait_for(|| is_let_in().then_some(()));
+    wait_for_links(&daemon, 31);
     let (code, _dir) = daemon.stop();
     assert_eq!(code, Some(0));
 }
@@ -83,7 +76,7 @@ fn a_full_disk_is_told_to_who_changes_something_and_written_when_there_is_room()
         "{}",
         daemon.scrape()
     );
-    links(&daemon, 31);
+    wait_for_links(&daemon, 31);
 
     fs::remove_file(&next).unwrap();
     daemon.logs("the state directory is up to date again");
@@ -172,7 +165,7 @@ fn garbage_at_every_socket_harms_nobody() {
             throw(stream, &piece);
         }
     }
-    links(&daemon, 32);
+    wait_for_links(&daemon, 32);
     let log = daemon.log();
     assert!(!log.contains("panicked"), "{log}");
     let (code, _dir) = daemon.stop();

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use weft_report::{REPORTS, Takes};
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, Start, text, wait_for};
+use crate::harness::{Daemon, Start, text, wait_for, wait_for_links};
 use crate::quarantine::json;
 
 /// Two edge switches with two hosts each under two cores.
@@ -91,30 +91,23 @@ fn moment(daemon: &Daemon) -> Moment {
     Moment { at, printed }
 }
 
-fn links(daemon: &Daemon, count: u32) {
-    wait_for(|| {
-        let shown = daemon.weft_ok(&["report", "links", "-d", "0"]);
-        shown.contains(&format!("{count} Links")).then_some(())
-    });
-}
-
 #[test]
 fn what_is_shown_of_then_is_what_was_shown_then() {
     let dir = tempfile::tempdir().unwrap();
     let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
     let before = now();
     let daemon = Start::connected(&emulator.socket()).up();
-    links(&daemon, 8);
+    wait_for_links(&daemon, 8);
     let mut moments = vec![moment(&daemon)];
     emulator.change(&["link-down", "edge1:3"]);
-    links(&daemon, 7);
+    wait_for_links(&daemon, 7);
     moments.push(moment(&daemon));
     let dir = daemon.crash();
     std::thread::sleep(Duration::from_millis(20));
     let between = now();
     let daemon = Start::connected_in(dir, &emulator.socket()).up();
     emulator.change(&["link-up", "edge1:3"]);
-    links(&daemon, 8);
+    wait_for_links(&daemon, 8);
     moments.push(moment(&daemon));
     let (code, dir) = daemon.stop();
     assert_eq!(code, Some(0));

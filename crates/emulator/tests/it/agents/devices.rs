@@ -185,7 +185,7 @@ fn an_infiniband_probe_is_answered_with_the_omni_path_version() {
         mad[7] = hops;
         mad[8..16].copy_from_slice(&0x77u64.to_be_bytes());
         mad[16..18].copy_from_slice(&attribute.to_be_bytes());
-        Packet::lid_routed(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
+        Packet::directed(mad)
     };
     let answer = player.exchange(probe(0x11, 0)).pop().unwrap().mad;
     let guid = player.host.0.to_be_bytes();

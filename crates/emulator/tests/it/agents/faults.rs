@@ -4,7 +4,7 @@ use weft_dataplane::Counter;
 use weft_emulator::io::{Control, ControlError, Faults, Input, Output};
 use weft_emulator::{AGENT_QUEUE_MAX, Emulator, Options};
 use weft_fabric::enums::PortState;
-use weft_fabric::{Guid, Lid, PortNum, Tick};
+use weft_fabric::{Guid, PortNum, Tick};
 use weft_wire::bits::load;
 use weft_wire::packet::Packet;
 use weft_wire::sm::AttributeId;
@@ -28,7 +28,7 @@ fn request(path: &[u8], transaction: u64) -> Packet {
     let mut mad = Vec::new();
     let smp = Smp::get(AttributeId::NODE_INFO, 0, transaction, 0);
     smp.write_directed(&DirectedRoute::new(&ports).unwrap(), &[], &mut mad);
-    Packet::lid_routed(Lid::PERMISSIVE, Lid::PERMISSIVE, mad)
+    Packet::directed(mad)
 }
 
 /// Sends `count` requests, a microsecond apart, and returns when which answer came.

@@ -5,7 +5,6 @@ use rand_chacha::ChaCha8Rng;
 use weft_dataplane::training::{LinkTraining, Stuck};
 use weft_emulator::ErrorCounts;
 use weft_emulator::io::Control;
-use weft_fabric::PortRef;
 
 use super::fault::Fault;
 use super::place::any;
@@ -52,11 +51,8 @@ impl Planter<'_> {
             }
             Fault::ErrorsRise => errors_rise(plant, (node, port), until),
             Fault::OneWayLoss => {
-                let far = self.topology.find(node).and_then(|node| {
-                    let far = self.topology.peer(PortRef { node, port })?;
-                    Some((self.topology.node(far.node)?.guid(), far.port))
-                });
-                let ends = [(node, port), far.unwrap_or((node, port))];
+                let near = (node, port);
+                let ends = [near, self.far(near).unwrap_or(near)];
                 let (node, port) = *any(rng, &ends);
                 let loss = |loss| Control::LinkLoss { node, port, loss };
                 let all = rng.random_bool(0.3);
@@ -65,7 +61,7 @@ impl Planter<'_> {
                 } else {
                     rng.random_range(0.05..0.95)
                 };
-                plant.during(until, loss(share), loss(0.0));
+                self.plant.during(until, loss(share), loss(0.0));
             }
             Fault::Stuck => {
                 let (begins, ends) = stuck((node, port), rng);

@@ -74,12 +74,9 @@ impl Run {
 
     pub(super) fn undrain(&mut self, switch: Guid) {
         let drain = Drain::Switch(switch);
-        let is_drained = self.master().is_some_and(|master| {
-            let mut running = self.cluster.running();
-            running.any(|(number, manager)| {
-                number == master && manager.arrangement().drains.contains(&drain)
-            })
-        });
+        let led = self.led();
+        let is_drained =
+            led.is_some_and(|(_, manager)| manager.arrangement().drains.contains(&drain));
         if !is_drained && self.orders.drained == Some(switch) {
             let what = format!("{switch} was drained, and no manager knows it any more");
             self.breaches.push(Breach::new(Invariant::Drained, what));
@@ -180,7 +177,7 @@ impl Run {
     }
 
     fn settings_in_force(&self) -> Option<Breach> {
-        let master = self.master()?;
+        let (master, manager) = self.led()?;
         let settings = self.cluster.settings(master);
         let life = settings.traffic.hoq_life;
         let network = self.cluster.emulator.network();
@@ -199,11 +196,17 @@ impl Run {
             let what = format!("HoqLife {life} is not in force at port {port} of {node}");
             return Some(Breach::new(Invariant::TablesAsIntended, what));
         }
+        let adaptive = settings.routing.adaptive.is_some();
+        if let Some((node, held)) = adaptive_otherwise(network, adaptive) {
+            let on = |on| if on { "on" } else { "off" };
+            let (held, adaptive) = (on(held), on(adaptive));
+            let what =
+                format!("adaptive routing is {adaptive} in the settings and {held} at {node}");
+            return Some(Breach::new(Invariant::TablesAsIntended, what));
+        }
         let wanted = settings.routing.engine;
         let mut named = EngineKind::NAMED.iter();
         let (name, _) = named.find(|(_, kind)| *kind == wanted)?;
-        let mut running = self.cluster.running();
-        let (_, manager) = running.find(|(number, _)| *number == master)?;
         let engine = manager.status().engine;
         let ended = self.events.iter().rev().find_map(|(_, member, event)| {
             let of_master = *member == master;
@@ -220,6 +223,19 @@ impl Run {
             Breach::new(Invariant::AsPlanned, what)
         })
     }
+}
+
+/// A switch with an active link that is capable of adaptive routing and does not do as it should, and whether it routes so.
+fn adaptive_otherwise(network: &Network, adaptive: bool) -> Option<(Guid, bool)> {
+    let mut switches = network.devices().filter_map(|(id, device)| {
+        let info = network.switch(id)?.info();
+        let is_used = device
+            .ports()
+            .any(|(number, at)| number != PortNum(0) && network.state(at) == PortState::ACTIVE);
+        let is_concerned = is_used && info.is_adaptive_routing_supported;
+        is_concerned.then_some((device.info.node_guid, info.ar_enable && !info.ar_pause))
+    });
+    switches.find(|(_, held)| *held != adaptive)
 }
 
 fn is_down(network: &Network, (node, port): Port) -> bool {

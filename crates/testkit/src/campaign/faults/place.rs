@@ -1,10 +1,15 @@
 //! Places of a fabric that faults are made at.
 
+use std::collections::BTreeMap;
+
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use weft_fabric::{Guid, Node, NodeId, PortNum, PortRef, Topology};
 
 use crate::campaign::programs::Port;
+
+/// A cable between switches, by its end at one of them, and the other one.
+pub(super) type Link = (Port, Guid);
 
 /// The nodes and cables of a fabric that may break: not the hosts of the managers, nor their cables.
 #[derive(Debug, Clone)]
@@ -17,6 +22,8 @@ pub(super) struct Places {
     pub(super) leaves: Vec<Guid>,
     /// Cables between switches.
     pub(super) isls: Vec<Port>,
+    /// The same by the switches at their ends, each with those to others.
+    links: BTreeMap<Guid, Vec<Link>>,
     /// Ports of switches with a cable that may break.
     pub(super) switch_ends: Vec<Port>,
     /// Ports of switches without a cable.
@@ -35,16 +42,14 @@ impl Places {
             switches: topology.switches().iter().map(|id| guid(*id)).collect(),
             leaves: Vec::new(),
             isls: Vec::new(),
+            links: BTreeMap::new(),
             switch_ends: Vec::new(),
             free: Vec::new(),
             free_pairs: Vec::new(),
         };
         for (a, b) in topology.links() {
             match (is_switch(&a), is_switch(&b)) {
-                (true, true) => {
-                    places.isls.push(named(a));
-                    places.switch_ends.extend([named(a), named(b)]);
-                }
+                (true, true) => places.isl(named(a), named(b)),
                 (false, true) => places.host(named(a), named(b), managers),
                 (true, false) => places.host(named(b), named(a), managers),
                 (false, false) => {}
@@ -70,6 +75,16 @@ impl Places {
         places
     }
 
+    fn isl(&mut self, a: Port, b: Port) {
+        self.isls.push(a);
+        self.switch_ends.extend([a, b]);
+        if a.0 != b.0 {
+            for (end, far) in [(a, b.0), (b, a.0)] {
+                self.links.entry(end.0).or_default().push((end, far));
+            }
+        }
+    }
+
     fn host(&mut self, host: Port, leaf: Port, managers: &[Port]) {
         self.leaves.push(leaf.0);
         if managers.iter().all(|manager| manager.0 != host.0) {
@@ -88,12 +103,8 @@ impl Places {
     }
 
     /// The cables between a switch and others.
-    pub(super) fn isls_of(&self, topology: &Topology, switch: Guid) -> Vec<Port> {
-        let id = topology.find(switch);
-        let ends = topology.links().flat_map(|(a, b)| [(a, b), (b, a)]);
-        let own = ends
-            .filter(|(end, far)| Some(end.node) == id && topology.switch_index(far.node).is_some());
-        own.map(|(end, _)| (switch, end.port)).collect()
+    pub(super) fn links_of(&self, switch: Guid) -> &[Link] {
+        self.links.get(&switch).map_or(&[], Vec::as_slice)
     }
 
     /// Some hosts: one of ten, or all.

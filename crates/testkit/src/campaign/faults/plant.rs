@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use weft_emulator::io::{Control, Faults, LinkTrap};
-use weft_fabric::{Guid, Lid, Topology};
+use weft_fabric::{Guid, Lid, PortRef, Topology};
 use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, NodeDescription};
 use weft_wire::text::Text;
@@ -116,6 +116,13 @@ pub(super) struct Planter<'a> {
 }
 
 impl Planter<'_> {
+    /// The other end of a cable.
+    pub(super) fn far(&self, (node, port): Port) -> Option<Port> {
+        let node = self.topology.find(node)?;
+        let far = self.topology.peer(PortRef { node, port })?;
+        Some((self.topology.node(far.node)?.guid(), far.port))
+    }
+
     fn plant(&mut self, fault: Fault, rng: &mut ChaCha8Rng) {
         match fault {
             Fault::LinkDown
@@ -316,7 +323,10 @@ impl Planter<'_> {
         let leaf = *any(rng, &self.places.leaves);
         let mut cut = match fault {
             Fault::HalfOfLinks => self.places.isls.clone(),
-            _ => self.places.isls_of(self.topology, leaf),
+            _ => {
+                let links = self.places.links_of(leaf).iter();
+                links.map(|(port, _)| *port).collect()
+            }
         };
         if fault == Fault::HalfOfLinks {
             cut.shuffle(rng);
