@@ -41,7 +41,7 @@ async fn address(session: &Session, args: &Web) -> Result<(), CliError> {
 async fn link(session: &Session, args: &Web) -> Result<(), CliError> {
     let mut service = session.services(Effort::Look).web();
     let asked = service.create_link(v1::CreateLinkRequest {
-        role: args.role.name().to_owned(),
+        role: args.role.clone(),
     });
     let made = session.answer(Effort::Look, asked).await?;
     let hours = seconds(made.session) / 3_600.0;

@@ -16,7 +16,7 @@ use super::watch::{place_of, token};
 use super::{Services, stopping};
 use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
-use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, needs_none, role_named};
+use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, needs_none};
 
 #[tonic::async_trait]
 impl WebService for Services {
@@ -82,9 +82,11 @@ impl WebService for Services {
         &self,
         request: Request<v1::CreateLinkRequest>,
     ) -> Result<Response<v1::CreateLinkResponse>, Status> {
-        let name = &request.get_ref().role;
-        let role = role_named(name)
-            .ok_or_else(|| wrong_field("role", "expected view, operate or administer"))?;
+        let role = match request.get_ref().role.as_str() {
+            "" => Role::View,
+            name => Role::named(name)
+                .ok_or_else(|| wrong_field("role", "expected view, operate or administer"))?,
+        };
         let what = format!("a link with the role {}", role.name());
         require(&self.access, request.extensions(), &what, role)?;
         let caller = caller_of(request.extensions());

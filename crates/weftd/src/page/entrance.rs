@@ -17,7 +17,7 @@ use weft_history::audit::Asked;
 use weft_web::turn_away;
 
 use super::links::{LinkError, Links, Refused, SECRET_DIGITS, SESSION_LIFE};
-use crate::access::{Access, Caller, Client, Guest, Role};
+use crate::access::{Access, Caller, Client, Guest};
 use crate::audit::{Audit, Outcome};
 
 /// What a browser sends a token as: no form and no script of another site can.
@@ -190,11 +190,4 @@ pub(crate) async fn recognise(
 
 fn client(request: &Request) -> Option<&Client> {
     request.extensions().get::<Client>()
-}
-
-/// The roles that a link may have, by name; view where none is named.
-pub(crate) fn role_named(name: &str) -> Option<Role> {
-    let all = [Role::View, Role::Operate, Role::Administer];
-    let name = if name.is_empty() { "view" } else { name };
-    all.into_iter().find(|role| role.name() == name)
 }
