@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::Extensions;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
@@ -16,7 +17,7 @@ use super::watch::{place_of, token};
 use super::{Services, stopping};
 use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
-use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, needs_none};
+use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, Whose, needs_none};
 
 #[tonic::async_trait]
 impl WebService for Services {
@@ -89,8 +90,7 @@ impl WebService for Services {
         };
         let what = format!("a link with the role {}", role.name());
         require(&self.access, request.extensions(), &what, role)?;
-        let caller = caller_of(request.extensions());
-        let caller = caller.ok_or_else(|| Status::unauthenticated("nothing tells who calls"))?;
+        let caller = known(request.extensions())?;
         let made = self.link(caller, role)?;
         let ends = std::time::SystemTime::now() + LINK_LIFE;
         Ok(Response::new(v1::CreateLinkResponse {
@@ -105,15 +105,15 @@ impl WebService for Services {
         &self,
         request: Request<v1::EndSessionsRequest>,
     ) -> Result<Response<v1::EndSessionsResponse>, Status> {
-        let caller = match request.get_ref().everybody {
+        let whose = match request.get_ref().everybody {
             true => {
                 let what = "ending everybody's sessions";
                 require(&self.access, request.extensions(), what, Role::Administer)?;
-                None
+                Whose::Everybody
             }
-            false => caller_of(request.extensions()),
+            false => Whose::Of(known(request.extensions())?),
         };
-        let (links, sessions) = self.page.links.end(caller, Instant::now());
+        let (links, sessions) = self.page.links.end(whose, Instant::now());
         Ok(Response::new(v1::EndSessionsResponse {
             links: links as u32,
             sessions: sessions as u32,
@@ -181,6 +181,11 @@ impl Services {
     }
 }
 
+/// Who calls.
+fn known(extensions: &Extensions) -> Result<&Caller, Status> {
+    caller_of(extensions).ok_or_else(|| Status::unauthenticated("nothing tells who calls"))
+}
+
 pub(super) fn layout_message(layout: String, of: &Layout) -> v1::GetLayoutResponse {
     v1::GetLayoutResponse {
         layout,
@@ -214,5 +219,16 @@ pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
             changed: values,
             ..v1::Column::default()
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_caller_ends_nobodys_sessions() {
+        let refused = known(&Extensions::new()).expect_err("nobody calls");
+        assert_eq!(refused.code(), tonic::Code::Unauthenticated);
     }
 }

@@ -61,6 +61,23 @@ struct Open {
     tries: Tries,
 }
 
+/// Whose links and sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose<'a> {
+    /// Those with the identity of a caller.
+    Of(&'a Caller),
+    Everybody,
+}
+
+impl Whose<'_> {
+    fn has(self, who: &Caller) -> bool {
+        match self {
+            Self::Of(caller) => who.identity() == caller.identity(),
+            Self::Everybody => true,
+        }
+    }
+}
+
 /// A link or a session.
 #[derive(Debug, Clone)]
 struct Held {
@@ -120,24 +137,16 @@ impl Links {
         !open.links.is_empty() || !open.sessions.is_empty()
     }
 
-    /// Ends links and sessions of a caller, or of everybody; how many of each.
-    pub(crate) fn end(&self, of: Option<&Caller>, now: Instant) -> (usize, usize) {
-        let mut open = self.open(now);
-        let identity = of.map(Caller::identity);
-        let is_his = |held: &Held| {
-            let his = identity.as_ref();
-            his.is_none_or(|identity| held.who.identity() == *identity)
-        };
-        let mut ended = |all: fn(&mut Open) -> &mut HashMap<String, Held>| {
-            let all = all(&mut open);
+    /// Ends links and sessions; how many of each.
+    pub(crate) fn end(&self, whose: Whose<'_>, now: Instant) -> (usize, usize) {
+        let ended = |all: &mut HashMap<String, Held>| {
             let before = all.len();
-            all.retain(|_, held| !is_his(held));
+            all.retain(|_, held| !whose.has(&held.who));
             before - all.len()
         };
-        (
-            ended(|open| &mut open.links),
-            ended(|open| &mut open.sessions),
-        )
+        let mut open = self.open(now);
+        let links = ended(&mut open.links);
+        (links, ended(&mut open.sessions))
     }
 
     /// Those that have not ended.

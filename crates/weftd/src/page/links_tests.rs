@@ -114,12 +114,12 @@ fn links_and_sessions_are_bounded_for_each_and_in_all_and_can_be_ended() {
         .make(&user(2), Role::View, now)
         .expect_err("too many of his");
     assert!(error.to_string().contains("links"), "{error}");
-    assert_eq!(links.end(Some(&user(1)), now), (1, SESSIONS_EACH));
+    assert_eq!(links.end(Whose::Of(&user(1)), now), (1, SESSIONS_EACH));
     for cookie in &cookies {
         assert_eq!(links.guest(cookie, HOME, now), None);
     }
-    assert_eq!(links.end(None, now), (LINKS_MAX - 1, 0));
+    assert_eq!(links.end(Whose::Everybody, now), (LINKS_MAX - 1, 0));
     assert!(!links.are_open(now));
     let nobody = Caller::Loopback(SocketAddr::from(([127, 0, 0, 1], 9)));
-    assert_eq!(links.end(Some(&nobody), now), (0, 0));
+    assert_eq!(links.end(Whose::Of(&nobody), now), (0, 0));
 }

@@ -20,7 +20,7 @@ use weft_web::Board;
 use crate::this_host;
 pub(crate) use args::PageArgs;
 pub(crate) use entrance::{Entrance, needs_none, recognise};
-pub(crate) use links::{LINK_LIFE, LinkError, Links, SESSION_LIFE};
+pub(crate) use links::{LINK_LIFE, LinkError, Links, SESSION_LIFE, Whose};
 
 /// What the services hold of the page.
 #[derive(Debug, Clone)]
