@@ -246,7 +246,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         black_box: recording.black_box,
         peering,
         heartbeat: args.peer.heartbeat(),
-        page: page::Page::new(listeners.page.as_ref(), tls.is_some()),
+        page: page::Page::new(listeners.page.as_ref(), tls.as_ref()),
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {

@@ -142,8 +142,10 @@ impl Services {
                 "a browser that a link let in makes no others: who asked for that link can",
             ));
         }
+        // Where certificates are asked for, nobody comes in as somebody at a loopback address.
         let loopback = self.access.loopback();
-        if let Some(has) = loopback.filter(|has| !self.page.encrypted && *has >= role) {
+        let loopback = loopback.filter(|_| !self.page.asks_for_certificates);
+        if let Some(has) = loopback.filter(|has| *has >= role) {
             return Err(Status::failed_precondition(needs_none(has.name())));
         }
         let token = self.page.links.make(caller, role, Instant::now());

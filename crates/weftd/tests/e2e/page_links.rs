@@ -34,10 +34,15 @@ impl Linked {
         })
     }
 
-    fn encrypted() -> Option<Self> {
+    /// One that asks for certificates.
+    fn closed() -> Option<Self> {
         let tls = closed_args();
         let tls = tls.each_ref().map(String::as_str);
-        let mut linked = Self::up(&tls)?;
+        Self::encrypted(&tls)
+    }
+
+    fn encrypted(args: &[&str]) -> Option<Self> {
+        let mut linked = Self::up(args)?;
         let ca = data("ca.pem").to_str().unwrap().to_owned();
         linked.known = vec!["--cacert".to_owned(), ca];
         Some(linked)
@@ -129,7 +134,7 @@ impl Linked {
 
 #[test]
 fn a_link_lets_one_browser_in_once_as_who_asked_for_it_and_no_further() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     assert_eq!(
@@ -213,7 +218,7 @@ fn a_link_lets_one_browser_in_once_as_who_asked_for_it_and_no_further() {
 
 #[test]
 fn a_link_is_not_used_up_where_it_is_not_needed_or_not_the_page_that_shows_it() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     let token = linked.link(&[]);
@@ -307,8 +312,33 @@ fn at_a_loopback_address_a_link_gives_what_the_address_does_not() {
 }
 
 #[test]
+fn a_page_that_is_encrypted_and_asks_for_no_certificate_needs_links_as_one_without_tls_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let rules = dir.path().join("access.toml");
+    std::fs::write(&rules, "loopback = \"view\"\n").unwrap();
+    let tls = closed_args();
+    let tls = tls.each_ref().map(String::as_str);
+    // Without the authority of clients.
+    let args = [&tls[..4], &["--access", rules.to_str().unwrap()]].concat();
+    let Some(linked) = Linked::encrypted(&args) else {
+        return;
+    };
+    assert!(linked.site.url.starts_with("https:"), "{}", linked.site.url);
+    assert_eq!(linked.call(LAYOUT, "").0, Some(0));
+    let (code, said) = linked.weft(&["web", "--link"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("has the role view here: no link is needed"),
+        "{said}"
+    );
+    let cookie = linked.session(&linked.link(&["--role", "operate"]));
+    assert_eq!(linked.call(SWEEP, "").0, Some(7));
+    assert_eq!(linked.call(SWEEP, &cookie).0, Some(0));
+}
+
+#[test]
 fn wrong_tokens_are_refused_without_a_record_after_some() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     let token = linked.link(&[]);
