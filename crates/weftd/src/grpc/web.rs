@@ -17,7 +17,7 @@ use super::watch::{place_of, token};
 use super::{Services, stopping};
 use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
-use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, Whose, needs_none};
+use crate::page::{LinkError, Made, Whose, needs_none};
 
 #[tonic::async_trait]
 impl WebService for Services {
@@ -92,12 +92,12 @@ impl WebService for Services {
         require(&self.access, request.extensions(), &what, role)?;
         let caller = known(request.extensions())?;
         let made = self.link(caller, role)?;
-        let ends = std::time::SystemTime::now() + LINK_LIFE;
+        let ends = std::time::SystemTime::now() + made.life;
         Ok(Response::new(v1::CreateLinkResponse {
-            url: made,
+            url: format!("{}#link={}", self.page.url, made.token),
             role: role.name().to_owned(),
             expire_time: Some(ends.into()),
-            session: Some(weft_api::time::span(SESSION_LIFE)),
+            session: Some(weft_api::time::span(made.session)),
         }))
     }
 
@@ -130,8 +130,8 @@ impl WebService for Services {
 }
 
 impl Services {
-    /// Makes a link of a caller; its address.
-    fn link(&self, caller: &Caller, role: Role) -> Result<String, Status> {
+    /// Makes a link of a caller.
+    fn link(&self, caller: &Caller, role: Role) -> Result<Made, Status> {
         if self.page.url.is_empty() {
             return Err(Status::failed_precondition(
                 "this daemon serves no page: start weftd with --web 127.0.0.1:9317",
@@ -148,12 +148,12 @@ impl Services {
         if let Some(has) = loopback.filter(|has| *has >= role) {
             return Err(Status::failed_precondition(needs_none(has.name())));
         }
-        let token = self.page.links.make(caller, role, Instant::now());
-        let token = token.map_err(|error| match error {
+        let made = self.page.links.make(caller, role, Instant::now());
+        made.map_err(|error| match error {
             LinkError::TooMany { .. } => Status::resource_exhausted(error.to_string()),
+            LinkError::Expired => Status::unauthenticated(error.to_string()),
             error => Status::unavailable(error.to_string()),
-        })?;
-        Ok(format!("{}#link={token}", self.page.url))
+        })
     }
 
     /// The board as of now. Of several readers one has it made, and the others wait for that; nobody waits for loads.

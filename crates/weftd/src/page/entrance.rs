@@ -16,7 +16,7 @@ use tonic::Status;
 use weft_history::audit::Asked;
 use weft_web::turn_away;
 
-use super::links::{LinkError, Links, Refused, SECRET_DIGITS, SESSION_LIFE};
+use super::links::{Entered, LinkError, Links, Refused, SECRET_DIGITS};
 use crate::access::{Access, Caller, Client, Guest};
 use crate::audit::{Audit, Outcome};
 
@@ -52,12 +52,7 @@ impl Entrance {
     }
 
     /// Lets somebody in who has shown a token.
-    fn admit(
-        &self,
-        token: &str,
-        caller: &Caller,
-        from: IpAddr,
-    ) -> Result<(Guest, String), Refused> {
+    fn admit(&self, token: &str, caller: &Caller, from: IpAddr) -> Result<Entered, Refused> {
         let judge = |guest: &Guest| match self.needless(caller, guest) {
             Some(why) => Err(why),
             None => Ok(()),
@@ -127,9 +122,11 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
         .ok()
         .and_then(|bytes| String::from_utf8(bytes.into()).ok());
     match entrance.admit(&token.unwrap_or_default(), &caller, from) {
-        Ok((guest, secret)) => {
-            entrance.record(from, Some(&guest), Outcome::ok()).await;
-            let (name, life) = (&entrance.cookie, SESSION_LIFE.as_secs());
+        Ok(entered) => {
+            let guest = Some(&entered.guest);
+            entrance.record(from, guest, Outcome::ok()).await;
+            let (name, secret) = (&entrance.cookie, &entered.cookie);
+            let life = entered.life.as_secs();
             let cookie = format!(
                 "{name}={secret}; Path=/; Max-Age={life}; Secure; HttpOnly; SameSite=Strict"
             );

@@ -45,6 +45,8 @@ pub(crate) enum LinkError {
     TooOften,
     #[error("{what} are open already, which is the most: `weft web --end` ends them")]
     TooMany { what: String },
+    #[error("the certificate of who asks for a link has ended")]
+    Expired,
     #[error("no random numbers are to be had")]
     Random,
 }
@@ -61,11 +63,31 @@ struct Open {
     tries: Tries,
 }
 
+/// A new link.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) token: String,
+    /// How long it can be used, and how long its session lasts at most.
+    pub(crate) life: Duration,
+    pub(crate) session: Duration,
+}
+
+/// A browser that was let in.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) guest: Guest,
+    /// The secret of his cookie.
+    pub(super) cookie: String,
+    pub(super) life: Duration,
+}
+
 /// Whose links and sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose<'a> {
     /// Those with the identity of a caller.
     Of(&'a Caller),
+    /// Those of holders of certificates.
+    OfHolders,
     Everybody,
 }
 
@@ -73,6 +95,7 @@ impl Whose<'_> {
     fn has(self, who: &Caller) -> bool {
         match self {
             Self::Of(caller) => who.identity() == caller.identity(),
+            Self::OfHolders => matches!(who, Caller::Holder(_)),
             Self::Everybody => true,
         }
     }
@@ -87,34 +110,41 @@ struct Held {
 }
 
 impl Links {
-    /// Makes a link with the identity of a caller and at most this role; its token.
+    /// Makes a link with the identity of a caller and at most this role.
     pub(crate) fn make(
         &self,
         who: &Caller,
         at_most: Role,
         now: Instant,
-    ) -> Result<String, LinkError> {
+    ) -> Result<Made, LinkError> {
+        let life = life(LINK_LIFE, who);
+        if life.is_zero() {
+            return Err(LinkError::Expired);
+        }
         let mut open = self.open(now);
         room("links", &open.links, who, (LINKS_EACH, LINKS_MAX))?;
         let token = secret()?;
         let held = Held {
             who: Arc::new(who.clone()),
             at_most,
-            ends: now + LINK_LIFE,
+            ends: now + life,
         };
         open.links.insert(digest(&token), held);
-        Ok(token)
+        Ok(Made {
+            token,
+            life,
+            session: self::life(SESSION_LIFE, who),
+        })
     }
 
-    /// Lets somebody at an address in by a token, which is then used up; who he is, and the secret of his cookie. Where `judge`
-    /// has something against him the token stays.
+    /// Lets somebody at an address in by a token, which is then used up. Where `judge` has something against him the token stays.
     pub(super) fn enter(
         &self,
         token: &str,
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
-    ) -> Result<(Guest, String), Refused> {
+    ) -> Result<Entered, Refused> {
         let mut open = self.open(now);
         let entered = open.enter(&digest(token), from, now, judge);
         entered.map_err(|refused| match open.tries.add(from, now) {
@@ -165,7 +195,7 @@ impl Open {
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
-    ) -> Result<(Guest, String), Refused> {
+    ) -> Result<Entered, Refused> {
         let held = self.links.get(key).cloned();
         let held = held.ok_or(Refused::Link(LinkError::Unknown))?;
         let guest = held.guest(from);
@@ -174,12 +204,17 @@ impl Open {
         room("sessions", &self.sessions, &held.who, bounds).map_err(Refused::Link)?;
         let cookie = secret().map_err(Refused::Link)?;
         self.links.remove(key);
+        let life = life(SESSION_LIFE, &held.who);
         let session = Held {
-            ends: now + SESSION_LIFE,
+            ends: now + life,
             ..held
         };
         self.sessions.insert(digest(&cookie), session);
-        Ok((guest, cookie))
+        Ok(Entered {
+            guest,
+            cookie,
+            life,
+        })
     }
 }
 
@@ -199,6 +234,11 @@ impl Held {
             at_most: self.at_most,
         }
     }
+}
+
+/// How long something of a caller lasts: not longer than his certificate.
+fn life(most: Duration, who: &Caller) -> Duration {
+    who.certificate_left().map_or(most, |left| most.min(left))
 }
 
 /// Whether there is room for one more of a caller.

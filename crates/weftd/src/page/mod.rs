@@ -21,7 +21,7 @@ use crate::this_host;
 use crate::tls::Tls;
 pub(crate) use args::PageArgs;
 pub(crate) use entrance::{Entrance, needs_none, recognise};
-pub(crate) use links::{LINK_LIFE, LinkError, Links, SESSION_LIFE, Whose};
+pub(crate) use links::{LinkError, Links, Made, Whose};
 
 /// What the services hold of the page.
 #[derive(Debug, Clone)]

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::harness::{data, text, weft};
+use crate::access::role_data;
+use crate::harness::{data, text, wait_for, weft};
 use crate::page::{Answer, LAYOUT, Site};
 use crate::process::{output, program};
 use crate::quarantine::json;
@@ -351,4 +352,48 @@ fn wrong_tokens_are_refused_without_a_record_after_some() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("8 links of user:"), "{said}");
     assert_eq!(open.len(), 8);
+}
+
+#[test]
+fn what_came_by_a_certificate_ends_when_others_are_revoked_and_what_came_by_the_socket_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("crl.pem");
+    std::fs::copy(role_data("crl-empty.pem"), &list).unwrap();
+    let [cert, key, ca, own, own_key] =
+        ["server.pem", "server.key", "ca.pem", "gone.pem", "gone.key"].map(role_data);
+    let Some(mut linked) = Linked::up(&[
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--tls-client-ca",
+        &ca,
+        "--tls-crl",
+        list.to_str().unwrap(),
+    ]) else {
+        return;
+    };
+    linked.known = vec!["--insecure".to_owned()];
+    let by_certificate = || {
+        let api = &linked.site.daemon.api;
+        let mut command = program(weft());
+        command.args(["--address", &api.replace("127.0.0.1", "localhost")]);
+        command.args(["--tls-ca", &ca, "--tls-cert", &own, "--tls-key", &own_key]);
+        let made = output(command.args(["web", "--link"]));
+        let made = text(&made.stdout);
+        let (_, token) = made.lines().next().unwrap().split_once('=').unwrap();
+        token.to_owned()
+    };
+    let his = linked.session(&by_certificate());
+    let unused = by_certificate();
+    let mine = linked.session(&linked.link(&[]));
+    assert!(linked.call(PAGE, &his).1.contains("dns:gone.example.org"));
+    // The same files again end nothing.
+    linked.site.daemon.signal("HUP");
+    linked.site.daemon.logs("have been read again");
+    assert_eq!(linked.call(LAYOUT, &his).0, Some(0));
+    std::fs::copy(role_data("crl.pem"), &list).unwrap();
+    wait_for(|| (linked.call(LAYOUT, &his).0 == Some(16)).then_some(()));
+    assert_eq!(linked.show(&unused, &[]).status, 403);
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(0));
 }
