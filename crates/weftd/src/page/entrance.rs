@@ -51,29 +51,33 @@ impl Entrance {
         Router::new().route(weft_web::LINK, taking)
     }
 
-    /// Lets somebody in who has shown a token.
-    fn admit(&self, token: &str, caller: &Caller, from: IpAddr) -> Result<Entered, Refused> {
-        let judge = |guest: &Guest| match self.needless(caller, guest) {
-            Some(why) => Err(why),
-            None => Ok(()),
+    /// Lets somebody in who has shown a token, with the session that his browser has.
+    fn admit(
+        &self,
+        token: &str,
+        session: Option<&Session<'_>>,
+        caller: &Caller,
+        from: IpAddr,
+    ) -> Result<Entered, Refused> {
+        let judge = |guest: &Guest| {
+            let why = self.needless(caller, guest);
+            let why = why.or_else(|| taken(&session?.guest, guest));
+            why.map_or(Ok(()), Err)
         };
-        self.links.enter(token, from, Instant::now(), judge)
+        let leaving = session.map(|session| session.cookie);
+        self.links
+            .enter(token, leaving, from, Instant::now(), judge)
     }
 
     /// Why a caller needs no link to come in as a guest.
     fn needless(&self, caller: &Caller, guest: &Guest) -> Option<String> {
-        match caller {
-            Caller::Loopback(_) => {
-                let role = self.access.role_of(caller)?;
-                let name = role.name();
-                (role >= guest.at_most).then(|| needs_none(name))
-            }
-            Caller::Stranger(_) => None,
-            Caller::Holder(_) | Caller::User(_) | Caller::Guest(_) => Some(
-                "the certificate of this browser tells who you are: no link is needed, and this one was not used up"
-                    .to_owned(),
-            ),
+        if matches!(caller, Caller::Holder(_)) {
+            let why = "the certificate of this browser tells who you are: no link is needed, and this one was not used up";
+            return Some(why.to_owned());
         }
+        // A stranger has no role.
+        let role = self.access.role_of(caller)?;
+        (role >= guest.at_most).then(|| needs_none(role.name()))
     }
 
     async fn record(&self, from: IpAddr, guest: Option<&Guest>, outcome: Outcome) {
@@ -87,16 +91,35 @@ impl Entrance {
         self.audit.asked(asked).await.ended(outcome).await;
     }
 
-    /// Who the cookies of a request are of.
-    fn guest(&self, headers: &HeaderMap, from: IpAddr) -> Option<Guest> {
+    /// The session that the cookies of a request are of.
+    fn session<'a>(&self, headers: &'a HeaderMap, from: IpAddr) -> Option<Session<'a>> {
         let all = headers.get_all(COOKIE).iter();
         let all = all.filter_map(|value| value.to_str().ok());
         let mut pairs = all.flat_map(|value| value.split("; "));
         pairs.find_map(|pair| {
-            let (name, secret) = pair.split_once('=')?;
-            (name == &*self.cookie).then(|| self.links.guest(secret, from, Instant::now()))?
+            let (name, cookie) = pair.split_once('=')?;
+            let own = name == &*self.cookie;
+            let guest = own.then(|| self.links.guest(cookie, from, Instant::now()))??;
+            Some(Session { cookie, guest })
         })
     }
+}
+
+/// A session of a browser.
+struct Session<'a> {
+    cookie: &'a str,
+    guest: Guest,
+}
+
+/// Why a browser with a session does not come in as another guest: nobody is to act in somebody else's name unawares.
+fn taken(has: &Guest, guest: &Guest) -> Option<String> {
+    let (has, of) = (has.who.identity(), guest.who.identity());
+    (has != of).then(|| {
+        format!(
+            "this browser has a session of {has}, and this link is of {of}: it was not used up; end that session first \
+             (weft web --end), or open the link in another browser"
+        )
+    })
 }
 
 /// Why somebody at a loopback address needs no link, where everybody there has this role.
@@ -116,12 +139,15 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
         let answer = StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
         return turn_away(request, answer).await;
     }
-    let token = to_bytes(request.into_body(), SECRET_DIGITS).await;
+    let (head, body) = request.into_parts();
+    let session = entrance.session(&head.headers, from);
+    let token = to_bytes(body, SECRET_DIGITS).await;
     // What is no token at all is a wrong one.
     let token = token
         .ok()
         .and_then(|bytes| String::from_utf8(bytes.into()).ok());
-    match entrance.admit(&token.unwrap_or_default(), &caller, from) {
+    let token = token.unwrap_or_default();
+    match entrance.admit(&token, session.as_ref(), &caller, from) {
         Ok(entered) => {
             let guest = Some(&entered.guest);
             entrance.record(from, guest, Outcome::ok()).await;
@@ -148,7 +174,7 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
             }
             (status, why).into_response()
         }
-        Err(Refused::Needless(guest, why)) => {
+        Err(Refused::Unused(guest, why)) => {
             let outcome = Outcome::refused("failed_precondition", why.clone());
             entrance.record(from, Some(&guest), outcome).await;
             (StatusCode::CONFLICT, why).into_response()
@@ -167,8 +193,8 @@ pub(crate) async fn recognise(
     };
     let nameless = matches!(*client.caller, Caller::Loopback(_) | Caller::Stranger(_));
     let from = client.caller.address().filter(|_| nameless);
-    let guest = from.and_then(|from| entrance.guest(request.headers(), from));
-    match guest {
+    let session = from.and_then(|from| entrance.session(request.headers(), from));
+    match session.map(|session| session.guest) {
         Some(guest) => {
             request.extensions_mut().insert(Client {
                 caller: Arc::new(Caller::Guest(guest)),

@@ -122,7 +122,7 @@ impl Links {
             return Err(LinkError::Expired);
         }
         let mut open = self.open(now);
-        room("links", &open.links, who, (LINKS_EACH, LINKS_MAX))?;
+        room("links", open.links.values(), who, (LINKS_EACH, LINKS_MAX))?;
         let token = secret()?;
         let held = Held {
             who: Arc::new(who.clone()),
@@ -137,16 +137,19 @@ impl Links {
         })
     }
 
-    /// Lets somebody at an address in by a token, which is then used up. Where `judge` has something against him the token stays.
+    /// Lets somebody at an address in by a token, which is then used up, as is his session before, of the cookie `leaving`.
+    /// Where `judge` has something against him both stay.
     pub(super) fn enter(
         &self,
         token: &str,
+        leaving: Option<&str>,
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
     ) -> Result<Entered, Refused> {
         let mut open = self.open(now);
-        let entered = open.enter(&digest(token), from, now, judge);
+        let leaving = leaving.map(digest);
+        let entered = open.enter(&digest(token), leaving.as_deref(), from, now, judge);
         entered.map_err(|refused| match open.tries.add(from, now) {
             true => Refused::Link(LinkError::TooOften),
             false => refused,
@@ -192,6 +195,7 @@ impl Open {
     fn enter(
         &mut self,
         key: &str,
+        leaving: Option<&str>,
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
@@ -199,11 +203,17 @@ impl Open {
         let held = self.links.get(key).cloned();
         let held = held.ok_or(Refused::Link(LinkError::Unknown))?;
         let guest = held.guest(from);
-        judge(&guest).map_err(|why| Refused::Needless(guest.clone(), why))?;
+        judge(&guest).map_err(|why| Refused::Unused(guest.clone(), why))?;
         let bounds = (SESSIONS_EACH, SESSIONS_MAX);
-        room("sessions", &self.sessions, &held.who, bounds).map_err(Refused::Link)?;
+        let others = self.sessions.iter();
+        let others = others.filter(|(key, _)| Some(key.as_str()) != leaving);
+        let others = others.map(|(_, held)| held);
+        room("sessions", others, &held.who, bounds).map_err(Refused::Link)?;
         let cookie = secret().map_err(Refused::Link)?;
         self.links.remove(key);
+        if let Some(leaving) = leaving {
+            self.sessions.remove(leaving);
+        }
         let life = life(SESSION_LIFE, &held.who);
         let session = Held {
             ends: now + life,
@@ -222,8 +232,8 @@ impl Open {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
     Link(LinkError),
-    /// He needs no link: whose link it is, and why he needs none.
-    Needless(Guest, String),
+    /// He needs no link, or is somebody else already: whose link it is, and why it is not used.
+    Unused(Guest, String),
 }
 
 impl Held {
@@ -242,15 +252,19 @@ fn life(most: Duration, who: &Caller) -> Duration {
 }
 
 /// Whether there is room for one more of a caller.
-fn room(
+fn room<'a>(
     what: &str,
-    all: &HashMap<String, Held>,
+    all: impl Iterator<Item = &'a Held>,
     who: &Caller,
     (each, most): (usize, usize),
 ) -> Result<(), LinkError> {
     let identity = who.identity();
-    let own = all.values().filter(|held| held.who.identity() == identity);
-    let what = match (own.count() >= each, all.len() >= most) {
+    let (mut all_of_them, mut own) = (0, 0);
+    for held in all {
+        all_of_them += 1;
+        own += usize::from(held.who.identity() == identity);
+    }
+    let what = match (own >= each, all_of_them >= most) {
         (true, _) => format!("{each} {what} of {identity}"),
         (_, true) => format!("{most} {what}"),
         _ => return Ok(()),

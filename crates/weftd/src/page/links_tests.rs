@@ -41,12 +41,14 @@ fn a_link_lets_in_once_with_the_identity_and_role_it_was_made_with() {
         .expect("a link")
         .token;
     assert_eq!(token.len(), SECRET_DIGITS);
-    let entered = links.enter(&token, HOME, now, welcome).expect("a session");
+    let entered = links
+        .enter(&token, None, HOME, now, welcome)
+        .expect("a session");
     let (guest, cookie) = (entered.guest, entered.cookie);
     assert_eq!(entered.life, SESSION_LIFE);
     assert_eq!((&*guest.who, guest.at_most), (&alice(), Role::Operate));
     assert_eq!(
-        links.enter(&token, HOME, now, welcome).err(),
+        links.enter(&token, None, HOME, now, welcome).err(),
         Some(unknown())
     );
     assert_eq!(links.guest(&cookie, HOME, now), Some(guest));
@@ -62,16 +64,18 @@ fn a_link_lets_in_once_with_the_identity_and_role_it_was_made_with() {
 fn a_link_ends_after_minutes_and_stays_where_it_is_not_needed() {
     let (links, mut now) = (Links::default(), Instant::now());
     let token = links.make(&alice(), Role::View, now).expect("a link").token;
-    let needless = links.enter(&token, HOME, now, |_| Err("has a certificate".to_owned()));
+    let needless = links.enter(&token, None, HOME, now, |_| {
+        Err("has a certificate".to_owned())
+    });
     assert!(
-        matches!(needless, Err(Refused::Needless(guest, why)) if *guest.who == alice() && why == "has a certificate")
+        matches!(needless, Err(Refused::Unused(guest, why)) if *guest.who == alice() && why == "has a certificate")
     );
     now += LINK_LIFE - Duration::from_secs(1);
     assert!(links.are_open(now));
     now += Duration::from_secs(1);
     assert!(!links.are_open(now));
     assert_eq!(
-        links.enter(&token, HOME, now, welcome).err(),
+        links.enter(&token, None, HOME, now, welcome).err(),
         Some(unknown())
     );
 }
@@ -80,7 +84,7 @@ fn a_link_ends_after_minutes_and_stays_where_it_is_not_needed() {
 fn wrong_tokens_are_refused_without_a_look_after_some_and_good_ones_are_not() {
     let (links, now) = (Links::default(), Instant::now());
     let token = links.make(&alice(), Role::View, now).expect("a link").token;
-    let wrong_at = |from, now| links.enter("wrong", from, now, welcome).err();
+    let wrong_at = |from, now| links.enter("wrong", None, from, now, welcome).err();
     let wrong = |from| wrong_at(from, now);
     for _ in 0..TRIES_EACH {
         assert_eq!(wrong(HOME), Some(unknown()));
@@ -91,7 +95,7 @@ fn wrong_tokens_are_refused_without_a_look_after_some_and_good_ones_are_not() {
     assert_eq!(let_through.count(), TRIES_MAX - TRIES_EACH);
     let later = now + TRIES_IN;
     assert_eq!(wrong_at(HOME, later), Some(unknown()));
-    assert!(links.enter(&token, HOME, later, welcome).is_ok());
+    assert!(links.enter(&token, None, HOME, later, welcome).is_ok());
 }
 
 #[test]
@@ -107,17 +111,25 @@ fn links_and_sessions_are_bounded_for_each_and_in_all_and_can_be_ended() {
     let mut cookies = HashSet::new();
     for _ in 0..SESSIONS_EACH {
         let token = links.make(&user(1), Role::View, now).expect("a link").token;
-        let entered = links.enter(&token, HOME, now, welcome).expect("a session");
+        let entered = links
+            .enter(&token, None, HOME, now, welcome)
+            .expect("a session");
         assert!(cookies.insert(entered.cookie), "no secret comes twice");
     }
     let token = links.make(&user(1), Role::View, now).expect("a link").token;
     let full = links
-        .enter(&token, HOME, now, welcome)
+        .enter(&token, None, HOME, now, welcome)
         .expect_err("one too many");
     assert!(
         matches!(&full, Refused::Link(error) if error.to_string().contains("16 sessions of uid:1")),
         "{full:?}"
     );
+    // Another session of the same browser takes the place of that before.
+    let before = cookies.iter().next().expect("a cookie").clone();
+    let again = links.enter(&token, Some(&before), HOME, now, welcome);
+    cookies.insert(again.expect("a session").cookie);
+    assert_eq!(links.guest(&before, HOME, now), None);
+    links.make(&user(1), Role::View, now).expect("a link");
     for made in 1..LINKS_MAX {
         let who = user(2 + (made / LINKS_EACH) as u32);
         links.make(&who, Role::View, now).expect("a link");
@@ -149,7 +161,7 @@ fn links_and_sessions_of_a_certificate_last_no_longer_than_it() {
     let made = links.make(&ci(3_600), Role::View, now).expect("a link");
     assert_eq!(made.life, LINK_LIFE);
     assert!(made.session <= hour, "{:?}", made.session);
-    let entered = links.enter(&made.token, HOME, now, welcome);
+    let entered = links.enter(&made.token, None, HOME, now, welcome);
     let entered = entered.expect("a session");
     assert!(entered.life <= hour, "{:?}", entered.life);
     let cookie = &entered.cookie;
@@ -167,7 +179,7 @@ fn what_came_by_certificates_ends_apart_from_what_did_not() {
     let (links, now) = (Links::default(), Instant::now());
     let enter = |who: &Caller| {
         let made = links.make(who, Role::View, now).expect("a link");
-        let entered = links.enter(&made.token, HOME, now, welcome);
+        let entered = links.enter(&made.token, None, HOME, now, welcome);
         entered.expect("a session").cookie
     };
     let (of_ci, of_alice) = (enter(&ci(3_600)), enter(&alice()));

@@ -397,3 +397,37 @@ fn what_came_by_a_certificate_ends_when_others_are_revoked_and_what_came_by_the_
     assert_eq!(linked.show(&unused, &[]).status, 403);
     assert_eq!(linked.call(LAYOUT, &mine).0, Some(0));
 }
+
+#[test]
+fn a_browser_with_a_session_takes_another_link_of_the_same_identity_and_of_no_other() {
+    let [ca, own, own_key] =
+        ["ca.pem", "client.pem", "client.key"].map(|name| data(name).to_str().unwrap().to_owned());
+    let Some(linked) = Linked::closed() else {
+        return;
+    };
+    let mine = linked.session(&linked.link(&[]));
+    let cookie = format!("Cookie: {mine}");
+    let has = ["--header", &cookie];
+    let api = linked.site.daemon.api.replace("127.0.0.1", "localhost");
+    let mut command = program(weft());
+    command.args(["--address", &api, "--tls-ca", &ca]);
+    command.args(["--tls-cert", &own, "--tls-key", &own_key]);
+    let made = output(command.args(["web", "--link"]));
+    let made = text(&made.stdout);
+    let (_, of_another) = made.lines().next().unwrap().split_once('=').unwrap();
+    let refused = linked.show(of_another, &has);
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    assert!(
+        refused.body.contains("has a session of user:"),
+        "{}",
+        refused.body
+    );
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(0));
+    let another = linked.session(of_another);
+    assert_eq!(linked.call(LAYOUT, &another).0, Some(0), "not used up");
+    let again = linked.show(&linked.link(&["--role", "operate"]), &has);
+    assert_eq!(again.status, 204, "{}", again.body);
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(16), "it was replaced");
+    let (_, said) = linked.weft(&["web", "--end"]);
+    assert_eq!(said, "ended 0 unused links and 1 session\n");
+}
