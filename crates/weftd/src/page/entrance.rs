@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -16,12 +16,15 @@ use tonic::Status;
 use weft_history::audit::Asked;
 use weft_web::turn_away;
 
-use super::links::{Entered, LinkError, Links, Refused, SECRET_DIGITS};
+use super::leased::Leased;
+use super::links::{Entered, Lease, LinkError, Links, Refused, SECRET_DIGITS};
 use crate::access::{Access, Caller, Client, Guest};
 use crate::audit::{Audit, Outcome};
 
 /// What a browser sends a token as: no form and no script of another site can.
 const TOKEN: &str = "application/x-weft-link";
+/// The method that ends sessions: who calls it is told so, though his own has ended.
+const END: &str = "/weft.v1.WebService/EndSessions";
 /// How the record of changes calls it.
 const METHOD: &str = "page/UseLink";
 
@@ -99,8 +102,13 @@ impl Entrance {
         pairs.find_map(|pair| {
             let (name, cookie) = pair.split_once('=')?;
             let own = name == &*self.cookie;
-            let guest = own.then(|| self.links.guest(cookie, from, Instant::now()))??;
-            Some(Session { cookie, guest })
+            let found = own.then(|| self.links.session(cookie, from, Instant::now()));
+            let (guest, lease) = found.flatten()?;
+            Some(Session {
+                cookie,
+                guest,
+                lease,
+            })
         })
     }
 }
@@ -109,6 +117,7 @@ impl Entrance {
 struct Session<'a> {
     cookie: &'a str,
     guest: Guest,
+    lease: Lease,
 }
 
 /// Why a browser with a session does not come in as another guest: nobody is to act in somebody else's name unawares.
@@ -182,7 +191,8 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
     }
 }
 
-/// Passes a call on as one of the guest whose cookie it has. Somebody without a certificate gets no further without one.
+/// Passes a call on as one of the guest whose cookie it has; its answer ends with his session. Somebody without
+/// a certificate gets no further without one.
 pub(crate) async fn recognise(
     State(entrance): State<Entrance>,
     mut request: Request,
@@ -194,13 +204,18 @@ pub(crate) async fn recognise(
     let nameless = matches!(*client.caller, Caller::Loopback(_) | Caller::Stranger(_));
     let from = client.caller.address().filter(|_| nameless);
     let session = from.and_then(|from| entrance.session(request.headers(), from));
-    match session.map(|session| session.guest) {
-        Some(guest) => {
+    match session.map(|session| (session.guest, session.lease)) {
+        Some((guest, lease)) => {
+            let ends_it = request.uri().path() == END;
             request.extensions_mut().insert(Client {
                 caller: Arc::new(Caller::Guest(guest)),
                 ..client
             });
-            next.run(request).await
+            let answer = next.run(request).await;
+            match ends_it {
+                true => answer,
+                false => answer.map(|body| Body::new(Leased::new(body, lease))),
+            }
         }
         None if matches!(*client.caller, Caller::Stranger(_)) => {
             let why = "nothing tells who you are: this browser has no certificate and no session, or its session has ended; \

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustls::crypto::ring::default_provider;
 use thiserror::Error;
-use tokio::time::Instant;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 use weft_history::audit::Hash;
 
 use crate::access::{Caller, Guest, Role};
@@ -107,6 +108,25 @@ struct Held {
     who: Arc<Caller>,
     at_most: Role,
     ends: Instant,
+    /// Closed when it is no longer held.
+    held: watch::Sender<()>,
+}
+
+/// How long a session goes on.
+#[derive(Debug)]
+pub(super) struct Lease {
+    ends: Instant,
+    held: watch::Receiver<()>,
+}
+
+impl Lease {
+    /// Waits for its end.
+    pub(super) async fn over(mut self) {
+        tokio::select! {
+            () = sleep_until(self.ends) => {}
+            _ = self.held.changed() => {}
+        }
+    }
 }
 
 impl Links {
@@ -128,6 +148,7 @@ impl Links {
             who: Arc::new(who.clone()),
             at_most,
             ends: now + life,
+            held: watch::Sender::new(()),
         };
         open.links.insert(digest(&token), held);
         Ok(Made {
@@ -156,12 +177,20 @@ impl Links {
         })
     }
 
-    /// Who has a session with this cookie.
-    pub(super) fn guest(&self, cookie: &str, from: IpAddr, now: Instant) -> Option<Guest> {
+    /// Who has a session with this cookie, and for how long.
+    pub(super) fn session(
+        &self,
+        cookie: &str,
+        from: IpAddr,
+        now: Instant,
+    ) -> Option<(Guest, Lease)> {
         let open = self.open(now);
-        open.sessions
-            .get(&digest(cookie))
-            .map(|held| held.guest(from))
+        let held = open.sessions.get(&digest(cookie))?;
+        let lease = Lease {
+            ends: held.ends,
+            held: held.held.subscribe(),
+        };
+        Some((held.guest(from), lease))
     }
 
     /// Whether somebody without a certificate may have a link or a session.

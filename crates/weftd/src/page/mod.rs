@@ -5,9 +5,11 @@
 //! | `args` | the options |
 //! | `links` | one-time links, and the sessions that begin with them |
 //! | `entrance` | where browsers show the token of a link, and who one with a cookie is |
+//! | `leased` | answers that end with a session |
 
 mod args;
 mod entrance;
+mod leased;
 mod links;
 
 use std::io;

@@ -12,6 +12,7 @@ use crate::tls::closed_args;
 const PAGE: &str = "weft.v1.WebService/GetPage";
 const SWEEP: &str = "weft.v1.SweepService/StartSweep";
 const PAUSE: &str = "weft.v1.ManagerService/PauseSweeps";
+const WATCH: &str = "weft.v1.WatchService/Watch";
 const MAKE: &str = "weft.v1.WebService/CreateLink";
 
 /// A site whose daemon is at a Unix socket too, where the user of the test is known.
@@ -430,4 +431,34 @@ fn a_browser_with_a_session_takes_another_link_of_the_same_identity_and_of_no_ot
     assert_eq!(linked.call(LAYOUT, &mine).0, Some(16), "it was replaced");
     let (_, said) = linked.weft(&["web", "--end"]);
     assert_eq!(said, "ended 0 unused links and 1 session\n");
+}
+
+#[test]
+fn a_stream_of_a_browser_ends_with_its_session() {
+    let Some(linked) = Linked::closed() else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let read = dir.path().join("read");
+    let mine = linked.session(&linked.link(&[]));
+    let cookie = format!("Cookie: {mine}");
+    let got = || text(&std::fs::read(&read).unwrap_or_default());
+    let more = ["--no-buffer", "--output", read.to_str().unwrap()];
+    let more = [&more[..], &["--header", &cookie]].concat();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| linked.site.call(WATCH, &linked.args(&more)));
+        // The first message of a stream comes at once.
+        wait_for(|| got().contains("\r\n\r\n").then_some(()));
+        assert!(!reading.is_finished());
+        assert!(!got().contains("grpc-status"), "{}", got());
+        let (_, said) = linked.weft(&["web", "--end"]);
+        assert_eq!(said, "ended 0 unused links and 1 session\n");
+        wait_for(|| reading.is_finished().then_some(()));
+    });
+    let got = got();
+    assert!(got.contains("grpc-status:16"), "{got}");
+    assert!(
+        got.contains("has%20ended") || got.contains("has ended"),
+        "{got}"
+    );
 }
