@@ -41,10 +41,9 @@ async fn address(session: &Session, args: &Web) -> Result<(), CliError> {
 async fn link(session: &Session, args: &Web) -> Result<(), CliError> {
     let mut service = session.services(Effort::Look).web();
     let asked = service.create_link(v1::CreateLinkRequest {
-        role: args.role.name().to_owned(),
+        role: args.role.clone(),
     });
     let made = session.answer(Effort::Look, asked).await?;
-    let hours = seconds(made.session) / 3_600.0;
     if args.json {
         return output::json(&json!({
             "url": made.url,
@@ -56,10 +55,20 @@ async fn link(session: &Session, args: &Web) -> Result<(), CliError> {
     // In whole on one line, however wide the terminal is: it is copied.
     output::styled(&(one_line(&made.url) + "\n"))?;
     output::text(format!(
-        "lets one browser in as you, with the role {}, once, until {}; it stays in for {hours} hours, or until weft web --end\n",
+        "lets one browser in as you, with the role {}, once, until {}; it stays in for {}, or until weft web --end\n",
         made.role,
-        utc_of(made.expire_time)
+        utc_of(made.expire_time),
+        lasts(seconds(made.session))
     ))
+}
+
+/// How long a session lasts, in hours or, below two of them, in minutes.
+fn lasts(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).floor();
+    match minutes {
+        minutes if minutes >= 120.0 => format!("{} hours", (minutes / 6.0).floor() / 10.0),
+        minutes => count(minutes as u64, "minute"),
+    }
 }
 
 async fn end(session: &Session, args: &Web) -> Result<(), CliError> {
@@ -76,4 +85,22 @@ async fn end(session: &Session, args: &Web) -> Result<(), CliError> {
         count(ended.links, "unused link"),
         count(ended.sessions, "session")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_lasts_hours_or_minutes() {
+        for (seconds, shown) in [
+            (28_800.0, "8 hours"),
+            (27_599.0, "7.6 hours"),
+            (7_199.0, "119 minutes"),
+            (119.0, "1 minute"),
+            (3.0, "0 minutes"),
+        ] {
+            assert_eq!(lasts(seconds), shown);
+        }
+    }
 }

@@ -34,7 +34,7 @@ use crate::once_report;
 use crate::opafmcmd;
 use crate::operations;
 use crate::otlp::{Exporter, Sweeps, Tracer};
-use crate::page;
+use crate::page::{Links, Page};
 use crate::panics;
 use crate::pause_reminder;
 use crate::peer;
@@ -67,6 +67,7 @@ struct Running {
     audit: Audit,
     access: Access,
     tls: Option<Tls>,
+    links: Links,
     stop: watch::Sender<bool>,
     parts: Supervisor,
 }
@@ -218,6 +219,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         configuration,
     });
     let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
+    let page = Page::new(listeners.page.as_ref(), tls.as_ref());
+    let links = page.links.clone();
     let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
     let services = Services {
         hub: hub.clone(),
@@ -246,7 +249,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         black_box: recording.black_box,
         peering,
         heartbeat: args.peer.heartbeat(),
-        page: page::Page::new(listeners.page.as_ref(), tls.is_some()),
+        page,
     };
     let stop_health = stopping.receiver();
     parts.task("health", async move {
@@ -288,7 +291,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     serve_opafmcmd(&mut parts, place, &services);
     parts.until_stop("reminder", &stopping, pause_reminder::run(hub.clone()));
     if let Some(tls) = tls.clone() {
-        parts.until_stop("certificates", &stopping, tls.renew());
+        parts.until_stop("certificates", &stopping, tls.renew(links.clone()));
     }
     let serving = grpc::serve(listeners.api, listeners.page, tls.clone(), services, hearts);
     parts.task("API", serving);
@@ -354,6 +357,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         audit,
         access,
         tls,
+        links,
         stop,
         parts,
     })
@@ -461,7 +465,7 @@ impl Running {
                     reload_and_tell(&self.control, &self.hub, &self.audit).await;
                     self.access.reload().await;
                     if let Some(tls) = &self.tls {
-                        tls.reload().await;
+                        tls.reload(&self.links).await;
                     }
                     notify(&[NotifyState::Ready]);
                 }

@@ -1,7 +1,5 @@
 //! `weft web`.
 
-use clap::ValueEnum;
-
 /// What the examples show.
 pub(crate) const WEB: &str = "\
 --link lets a browser in that nothing else tells who it is of: one on another machine without a certificate, or one at a
@@ -24,11 +22,11 @@ pub(crate) struct Web {
     #[arg(
         long,
         requires = "link",
-        value_enum,
+        value_parser = ["view", "operate", "administer"],
         default_value = "view",
         value_name = "ROLE"
     )]
-    pub(crate) role: LinkRole,
+    pub(crate) role: String,
 
     /// End your links, and sessions of browsers that came by them.
     #[arg(long, group = "does")]
@@ -41,22 +39,4 @@ pub(crate) struct Web {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// A role, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LinkRole {
-    View,
-    Operate,
-    Administer,
-}
-
-impl LinkRole {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::View => "view",
-            Self::Operate => "operate",
-            Self::Administer => "administer",
-        }
-    }
 }

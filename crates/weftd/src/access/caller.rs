@@ -3,11 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::http::Extensions;
 use tonic::Request;
 
 use super::{Role, accounts};
+use crate::event_hub::unix_time_ns;
 
 /// A connection by its number, which no other one of this run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -76,6 +78,8 @@ pub(crate) struct Holder {
     pub(crate) address: SocketAddr,
     /// Names of the certificate as rules have them: `uri:…`, `dns:…`, `cn:…`, in this order.
     pub(crate) names: Vec<String>,
+    /// When the certificate ends, seconds since 1970; 0 where that cannot be read.
+    pub(crate) ends: u64,
 }
 
 impl Caller {
@@ -102,6 +106,18 @@ impl Caller {
             Self::User(_) | Self::Holder(_) => true,
             Self::Loopback(_) | Self::Stranger(_) => false,
             Self::Guest(guest) => guest.who.is_known(),
+        }
+    }
+
+    /// How long his certificate still counts; none where nothing of what he is comes from one.
+    pub(crate) fn certificate_left(&self) -> Option<Duration> {
+        match self {
+            Self::Holder(holder) => {
+                let now = Duration::from_nanos(unix_time_ns());
+                Some(Duration::from_secs(holder.ends).saturating_sub(now))
+            }
+            Self::Guest(guest) => guest.who.certificate_left(),
+            Self::User(_) | Self::Loopback(_) | Self::Stranger(_) => None,
         }
     }
 

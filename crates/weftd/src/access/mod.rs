@@ -50,6 +50,9 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// All of them, the least first.
+    const ALL: [Self; 3] = [Self::View, Self::Operate, Self::Administer];
+
     /// Its name in files and messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -57,6 +60,11 @@ impl Role {
             Self::Operate => "operate",
             Self::Administer => "administer",
         }
+    }
+
+    /// The one with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 

@@ -260,6 +260,7 @@ mod tests {
         Caller::Holder(Holder {
             address: address(),
             names: names.iter().map(|name| (*name).to_owned()).collect(),
+            ends: 0,
         })
     }
 

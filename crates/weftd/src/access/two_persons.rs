@@ -23,7 +23,7 @@ pub(super) enum TwoPersons {
     /// None.
     #[default]
     None,
-    /// Those of another configuration or engine, and those back to a moment.
+    /// Those of another configuration or engine, with or without adaptive routing, and those back to a moment.
     Settings,
     /// Drains and their ends as well.
     All,

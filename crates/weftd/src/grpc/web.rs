@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::Extensions;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
@@ -16,7 +17,7 @@ use super::watch::{place_of, token};
 use super::{Services, stopping};
 use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
-use crate::page::{LINK_LIFE, LinkError, SESSION_LIFE, needs_none, role_named};
+use crate::page::{LinkError, Made, Whose, needs_none};
 
 #[tonic::async_trait]
 impl WebService for Services {
@@ -82,20 +83,21 @@ impl WebService for Services {
         &self,
         request: Request<v1::CreateLinkRequest>,
     ) -> Result<Response<v1::CreateLinkResponse>, Status> {
-        let name = &request.get_ref().role;
-        let role = role_named(name)
-            .ok_or_else(|| wrong_field("role", "expected view, operate or administer"))?;
+        let role = match request.get_ref().role.as_str() {
+            "" => Role::View,
+            name => Role::named(name)
+                .ok_or_else(|| wrong_field("role", "expected view, operate or administer"))?,
+        };
         let what = format!("a link with the role {}", role.name());
         require(&self.access, request.extensions(), &what, role)?;
-        let caller = caller_of(request.extensions());
-        let caller = caller.ok_or_else(|| Status::unauthenticated("nothing tells who calls"))?;
+        let caller = known(request.extensions())?;
         let made = self.link(caller, role)?;
-        let ends = std::time::SystemTime::now() + LINK_LIFE;
+        let ends = std::time::SystemTime::now() + made.life;
         Ok(Response::new(v1::CreateLinkResponse {
-            url: made,
+            url: format!("{}#link={}", self.page.url, made.token),
             role: role.name().to_owned(),
             expire_time: Some(ends.into()),
-            session: Some(weft_api::time::span(SESSION_LIFE)),
+            session: Some(weft_api::time::span(made.session)),
         }))
     }
 
@@ -103,15 +105,15 @@ impl WebService for Services {
         &self,
         request: Request<v1::EndSessionsRequest>,
     ) -> Result<Response<v1::EndSessionsResponse>, Status> {
-        let caller = match request.get_ref().everybody {
+        let whose = match request.get_ref().everybody {
             true => {
                 let what = "ending everybody's sessions";
                 require(&self.access, request.extensions(), what, Role::Administer)?;
-                None
+                Whose::Everybody
             }
-            false => caller_of(request.extensions()),
+            false => Whose::Of(known(request.extensions())?),
         };
-        let (links, sessions) = self.page.links.end(caller, Instant::now());
+        let (links, sessions) = self.page.links.end(whose, Instant::now());
         Ok(Response::new(v1::EndSessionsResponse {
             links: links as u32,
             sessions: sessions as u32,
@@ -128,8 +130,8 @@ impl WebService for Services {
 }
 
 impl Services {
-    /// Makes a link of a caller; its address.
-    fn link(&self, caller: &Caller, role: Role) -> Result<String, Status> {
+    /// Makes a link of a caller.
+    fn link(&self, caller: &Caller, role: Role) -> Result<Made, Status> {
         if self.page.url.is_empty() {
             return Err(Status::failed_precondition(
                 "this daemon serves no page: start weftd with --web 127.0.0.1:9317",
@@ -140,16 +142,18 @@ impl Services {
                 "a browser that a link let in makes no others: who asked for that link can",
             ));
         }
+        // Where certificates are asked for, nobody comes in as somebody at a loopback address.
         let loopback = self.access.loopback();
-        if let Some(has) = loopback.filter(|has| !self.page.encrypted && *has >= role) {
+        let loopback = loopback.filter(|_| !self.page.asks_for_certificates);
+        if let Some(has) = loopback.filter(|has| *has >= role) {
             return Err(Status::failed_precondition(needs_none(has.name())));
         }
-        let token = self.page.links.make(caller, role, Instant::now());
-        let token = token.map_err(|error| match error {
+        let made = self.page.links.make(caller, role, Instant::now());
+        made.map_err(|error| match error {
             LinkError::TooMany { .. } => Status::resource_exhausted(error.to_string()),
+            LinkError::Expired => Status::unauthenticated(error.to_string()),
             error => Status::unavailable(error.to_string()),
-        })?;
-        Ok(format!("{}#link={token}", self.page.url))
+        })
     }
 
     /// The board as of now. Of several readers one has it made, and the others wait for that; nobody waits for loads.
@@ -177,6 +181,11 @@ impl Services {
         }
         Ok(board)
     }
+}
+
+/// Who calls.
+fn known(extensions: &Extensions) -> Result<&Caller, Status> {
+    caller_of(extensions).ok_or_else(|| Status::unauthenticated("nothing tells who calls"))
 }
 
 pub(super) fn layout_message(layout: String, of: &Layout) -> v1::GetLayoutResponse {
@@ -212,5 +221,16 @@ pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
             changed: values,
             ..v1::Column::default()
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_caller_ends_nobodys_sessions() {
+        let refused = known(&Extensions::new()).expect_err("nobody calls");
+        assert_eq!(refused.code(), tonic::Code::Unauthenticated);
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -16,12 +16,15 @@ use tonic::Status;
 use weft_history::audit::Asked;
 use weft_web::turn_away;
 
-use super::links::{LinkError, Links, Refused, SECRET_DIGITS, SESSION_LIFE};
-use crate::access::{Access, Caller, Client, Guest, Role};
+use super::leased::Leased;
+use super::links::{Entered, Lease, LinkError, Links, Refused, SECRET_DIGITS};
+use crate::access::{Access, Caller, Client, Guest};
 use crate::audit::{Audit, Outcome};
 
 /// What a browser sends a token as: no form and no script of another site can.
 const TOKEN: &str = "application/x-weft-link";
+/// The method that ends sessions: who calls it is told so, though his own has ended.
+const END: &str = "/weft.v1.WebService/EndSessions";
 /// How the record of changes calls it.
 const METHOD: &str = "page/UseLink";
 
@@ -51,34 +54,33 @@ impl Entrance {
         Router::new().route(weft_web::LINK, taking)
     }
 
-    /// Lets somebody in who has shown a token.
+    /// Lets somebody in who has shown a token, with the session that his browser has.
     fn admit(
         &self,
         token: &str,
+        session: Option<&Session<'_>>,
         caller: &Caller,
         from: IpAddr,
-    ) -> Result<(Guest, String), Refused> {
-        let judge = |guest: &Guest| match self.needless(caller, guest) {
-            Some(why) => Err(why),
-            None => Ok(()),
+    ) -> Result<Entered, Refused> {
+        let judge = |guest: &Guest| {
+            let why = self.needless(caller, guest);
+            let why = why.or_else(|| taken(&session?.guest, guest));
+            why.map_or(Ok(()), Err)
         };
-        self.links.enter(token, from, Instant::now(), judge)
+        let leaving = session.map(|session| session.cookie);
+        self.links
+            .enter(token, leaving, from, Instant::now(), judge)
     }
 
     /// Why a caller needs no link to come in as a guest.
     fn needless(&self, caller: &Caller, guest: &Guest) -> Option<String> {
-        match caller {
-            Caller::Loopback(_) => {
-                let role = self.access.role_of(caller)?;
-                let name = role.name();
-                (role >= guest.at_most).then(|| needs_none(name))
-            }
-            Caller::Stranger(_) => None,
-            Caller::Holder(_) | Caller::User(_) | Caller::Guest(_) => Some(
-                "the certificate of this browser tells who you are: no link is needed, and this one was not used up"
-                    .to_owned(),
-            ),
+        if matches!(caller, Caller::Holder(_)) {
+            let why = "the certificate of this browser tells who you are: no link is needed, and this one was not used up";
+            return Some(why.to_owned());
         }
+        // A stranger has no role.
+        let role = self.access.role_of(caller)?;
+        (role >= guest.at_most).then(|| needs_none(role.name()))
     }
 
     async fn record(&self, from: IpAddr, guest: Option<&Guest>, outcome: Outcome) {
@@ -92,16 +94,41 @@ impl Entrance {
         self.audit.asked(asked).await.ended(outcome).await;
     }
 
-    /// Who the cookies of a request are of.
-    fn guest(&self, headers: &HeaderMap, from: IpAddr) -> Option<Guest> {
+    /// The session that the cookies of a request are of.
+    fn session<'a>(&self, headers: &'a HeaderMap, from: IpAddr) -> Option<Session<'a>> {
         let all = headers.get_all(COOKIE).iter();
         let all = all.filter_map(|value| value.to_str().ok());
         let mut pairs = all.flat_map(|value| value.split("; "));
         pairs.find_map(|pair| {
-            let (name, secret) = pair.split_once('=')?;
-            (name == &*self.cookie).then(|| self.links.guest(secret, from, Instant::now()))?
+            let (name, cookie) = pair.split_once('=')?;
+            let own = name == &*self.cookie;
+            let found = own.then(|| self.links.session(cookie, from, Instant::now()));
+            let (guest, lease) = found.flatten()?;
+            Some(Session {
+                cookie,
+                guest,
+                lease,
+            })
         })
     }
+}
+
+/// A session of a browser.
+struct Session<'a> {
+    cookie: &'a str,
+    guest: Guest,
+    lease: Lease,
+}
+
+/// Why a browser with a session does not come in as another guest: nobody is to act in somebody else's name unawares.
+fn taken(has: &Guest, guest: &Guest) -> Option<String> {
+    let (has, of) = (has.who.identity(), guest.who.identity());
+    (has != of).then(|| {
+        format!(
+            "this browser has a session of {has}, and this link is of {of}: it was not used up; end that session first \
+             (weft web --end), or open the link in another browser"
+        )
+    })
 }
 
 /// Why somebody at a loopback address needs no link, where everybody there has this role.
@@ -121,15 +148,20 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
         let answer = StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
         return turn_away(request, answer).await;
     }
-    let token = to_bytes(request.into_body(), SECRET_DIGITS).await;
+    let (head, body) = request.into_parts();
+    let session = entrance.session(&head.headers, from);
+    let token = to_bytes(body, SECRET_DIGITS).await;
     // What is no token at all is a wrong one.
     let token = token
         .ok()
         .and_then(|bytes| String::from_utf8(bytes.into()).ok());
-    match entrance.admit(&token.unwrap_or_default(), &caller, from) {
-        Ok((guest, secret)) => {
-            entrance.record(from, Some(&guest), Outcome::ok()).await;
-            let (name, life) = (&entrance.cookie, SESSION_LIFE.as_secs());
+    let token = token.unwrap_or_default();
+    match entrance.admit(&token, session.as_ref(), &caller, from) {
+        Ok(entered) => {
+            let guest = Some(&entered.guest);
+            entrance.record(from, guest, Outcome::ok()).await;
+            let (name, secret) = (&entrance.cookie, &entered.cookie);
+            let life = entered.life.as_secs();
             let cookie = format!(
                 "{name}={secret}; Path=/; Max-Age={life}; Secure; HttpOnly; SameSite=Strict"
             );
@@ -151,7 +183,7 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
             }
             (status, why).into_response()
         }
-        Err(Refused::Needless(guest, why)) => {
+        Err(Refused::Unused(guest, why)) => {
             let outcome = Outcome::refused("failed_precondition", why.clone());
             entrance.record(from, Some(&guest), outcome).await;
             (StatusCode::CONFLICT, why).into_response()
@@ -159,7 +191,8 @@ async fn enter(State(entrance): State<Entrance>, request: Request) -> Response {
     }
 }
 
-/// Passes a call on as one of the guest whose cookie it has. Somebody without a certificate gets no further without one.
+/// Passes a call on as one of the guest whose cookie it has; its answer ends with his session. Somebody without
+/// a certificate gets no further without one.
 pub(crate) async fn recognise(
     State(entrance): State<Entrance>,
     mut request: Request,
@@ -170,14 +203,19 @@ pub(crate) async fn recognise(
     };
     let nameless = matches!(*client.caller, Caller::Loopback(_) | Caller::Stranger(_));
     let from = client.caller.address().filter(|_| nameless);
-    let guest = from.and_then(|from| entrance.guest(request.headers(), from));
-    match guest {
-        Some(guest) => {
+    let session = from.and_then(|from| entrance.session(request.headers(), from));
+    match session.map(|session| (session.guest, session.lease)) {
+        Some((guest, lease)) => {
+            let ends_it = request.uri().path() == END;
             request.extensions_mut().insert(Client {
                 caller: Arc::new(Caller::Guest(guest)),
                 ..client
             });
-            next.run(request).await
+            let answer = next.run(request).await;
+            match ends_it {
+                true => answer,
+                false => answer.map(|body| Body::new(Leased::new(body, lease))),
+            }
         }
         None if matches!(*client.caller, Caller::Stranger(_)) => {
             let why = "nothing tells who you are: this browser has no certificate and no session, or its session has ended; \
@@ -190,11 +228,4 @@ pub(crate) async fn recognise(
 
 fn client(request: &Request) -> Option<&Client> {
     request.extensions().get::<Client>()
-}
-
-/// The roles that a link may have, by name; view where none is named.
-pub(crate) fn role_named(name: &str) -> Option<Role> {
-    let all = [Role::View, Role::Operate, Role::Administer];
-    let name = if name.is_empty() { "view" } else { name };
-    all.into_iter().find(|role| role.name() == name)
 }

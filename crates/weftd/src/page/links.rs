@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustls::crypto::ring::default_provider;
 use thiserror::Error;
-use tokio::time::Instant;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 use weft_history::audit::Hash;
 
 use crate::access::{Caller, Guest, Role};
@@ -45,6 +46,8 @@ pub(crate) enum LinkError {
     TooOften,
     #[error("{what} are open already, which is the most: `weft web --end` ends them")]
     TooMany { what: String },
+    #[error("the certificate of who asks for a link has ended")]
+    Expired,
     #[error("no random numbers are to be had")]
     Random,
 }
@@ -61,57 +64,133 @@ struct Open {
     tries: Tries,
 }
 
+/// A new link.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) token: String,
+    /// How long it can be used, and how long its session lasts at most.
+    pub(crate) life: Duration,
+    pub(crate) session: Duration,
+}
+
+/// A browser that was let in.
+#[derive(Debug)]
+pub(super) struct Entered {
+    pub(super) guest: Guest,
+    /// The secret of his cookie.
+    pub(super) cookie: String,
+    pub(super) life: Duration,
+}
+
+/// Whose links and sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose<'a> {
+    /// Those with the identity of a caller.
+    Of(&'a Caller),
+    /// Those of holders of certificates.
+    OfHolders,
+    Everybody,
+}
+
+impl Whose<'_> {
+    fn has(self, who: &Caller) -> bool {
+        match self {
+            Self::Of(caller) => who.identity() == caller.identity(),
+            Self::OfHolders => matches!(who, Caller::Holder(_)),
+            Self::Everybody => true,
+        }
+    }
+}
+
 /// A link or a session.
 #[derive(Debug, Clone)]
 struct Held {
     who: Arc<Caller>,
     at_most: Role,
     ends: Instant,
+    /// Closed when it is no longer held.
+    held: watch::Sender<()>,
+}
+
+/// How long a session goes on.
+#[derive(Debug)]
+pub(super) struct Lease {
+    ends: Instant,
+    held: watch::Receiver<()>,
+}
+
+impl Lease {
+    /// Waits for its end.
+    pub(super) async fn over(mut self) {
+        tokio::select! {
+            () = sleep_until(self.ends) => {}
+            _ = self.held.changed() => {}
+        }
+    }
 }
 
 impl Links {
-    /// Makes a link with the identity of a caller and at most this role; its token.
+    /// Makes a link with the identity of a caller and at most this role.
     pub(crate) fn make(
         &self,
         who: &Caller,
         at_most: Role,
         now: Instant,
-    ) -> Result<String, LinkError> {
+    ) -> Result<Made, LinkError> {
+        let life = life(LINK_LIFE, who);
+        if life.is_zero() {
+            return Err(LinkError::Expired);
+        }
         let mut open = self.open(now);
-        room("links", &open.links, who, (LINKS_EACH, LINKS_MAX))?;
+        room("links", open.links.values(), who, (LINKS_EACH, LINKS_MAX))?;
         let token = secret()?;
         let held = Held {
             who: Arc::new(who.clone()),
             at_most,
-            ends: now + LINK_LIFE,
+            ends: now + life,
+            held: watch::Sender::new(()),
         };
         open.links.insert(digest(&token), held);
-        Ok(token)
+        Ok(Made {
+            token,
+            life,
+            session: self::life(SESSION_LIFE, who),
+        })
     }
 
-    /// Lets somebody at an address in by a token, which is then used up; who he is, and the secret of his cookie. Where `judge`
-    /// has something against him the token stays.
+    /// Lets somebody at an address in by a token, which is then used up, as is his session before, of the cookie `leaving`.
+    /// Where `judge` has something against him both stay.
     pub(super) fn enter(
         &self,
         token: &str,
+        leaving: Option<&str>,
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
-    ) -> Result<(Guest, String), Refused> {
+    ) -> Result<Entered, Refused> {
         let mut open = self.open(now);
-        let entered = open.enter(&digest(token), from, now, judge);
+        let leaving = leaving.map(digest);
+        let entered = open.enter(&digest(token), leaving.as_deref(), from, now, judge);
         entered.map_err(|refused| match open.tries.add(from, now) {
             true => Refused::Link(LinkError::TooOften),
             false => refused,
         })
     }
 
-    /// Who has a session with this cookie.
-    pub(super) fn guest(&self, cookie: &str, from: IpAddr, now: Instant) -> Option<Guest> {
+    /// Who has a session with this cookie, and for how long.
+    pub(super) fn session(
+        &self,
+        cookie: &str,
+        from: IpAddr,
+        now: Instant,
+    ) -> Option<(Guest, Lease)> {
         let open = self.open(now);
-        open.sessions
-            .get(&digest(cookie))
-            .map(|held| held.guest(from))
+        let held = open.sessions.get(&digest(cookie))?;
+        let lease = Lease {
+            ends: held.ends,
+            held: held.held.subscribe(),
+        };
+        Some((held.guest(from), lease))
     }
 
     /// Whether somebody without a certificate may have a link or a session.
@@ -120,24 +199,16 @@ impl Links {
         !open.links.is_empty() || !open.sessions.is_empty()
     }
 
-    /// Ends links and sessions of a caller, or of everybody; how many of each.
-    pub(crate) fn end(&self, of: Option<&Caller>, now: Instant) -> (usize, usize) {
-        let mut open = self.open(now);
-        let identity = of.map(Caller::identity);
-        let is_his = |held: &Held| {
-            let his = identity.as_ref();
-            his.is_none_or(|identity| held.who.identity() == *identity)
-        };
-        let mut ended = |all: fn(&mut Open) -> &mut HashMap<String, Held>| {
-            let all = all(&mut open);
+    /// Ends links and sessions; how many of each.
+    pub(crate) fn end(&self, whose: Whose<'_>, now: Instant) -> (usize, usize) {
+        let ended = |all: &mut HashMap<String, Held>| {
             let before = all.len();
-            all.retain(|_, held| !is_his(held));
+            all.retain(|_, held| !whose.has(&held.who));
             before - all.len()
         };
-        (
-            ended(|open| &mut open.links),
-            ended(|open| &mut open.sessions),
-        )
+        let mut open = self.open(now);
+        let links = ended(&mut open.links);
+        (links, ended(&mut open.sessions))
     }
 
     /// Those that have not ended.
@@ -153,24 +224,36 @@ impl Open {
     fn enter(
         &mut self,
         key: &str,
+        leaving: Option<&str>,
         from: IpAddr,
         now: Instant,
         judge: impl FnOnce(&Guest) -> Result<(), String>,
-    ) -> Result<(Guest, String), Refused> {
+    ) -> Result<Entered, Refused> {
         let held = self.links.get(key).cloned();
         let held = held.ok_or(Refused::Link(LinkError::Unknown))?;
         let guest = held.guest(from);
-        judge(&guest).map_err(|why| Refused::Needless(guest.clone(), why))?;
+        judge(&guest).map_err(|why| Refused::Unused(guest.clone(), why))?;
         let bounds = (SESSIONS_EACH, SESSIONS_MAX);
-        room("sessions", &self.sessions, &held.who, bounds).map_err(Refused::Link)?;
+        let others = self.sessions.iter();
+        let others = others.filter(|(key, _)| Some(key.as_str()) != leaving);
+        let others = others.map(|(_, held)| held);
+        room("sessions", others, &held.who, bounds).map_err(Refused::Link)?;
         let cookie = secret().map_err(Refused::Link)?;
         self.links.remove(key);
+        if let Some(leaving) = leaving {
+            self.sessions.remove(leaving);
+        }
+        let life = life(SESSION_LIFE, &held.who);
         let session = Held {
-            ends: now + SESSION_LIFE,
+            ends: now + life,
             ..held
         };
         self.sessions.insert(digest(&cookie), session);
-        Ok((guest, cookie))
+        Ok(Entered {
+            guest,
+            cookie,
+            life,
+        })
     }
 }
 
@@ -178,8 +261,8 @@ impl Open {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refused {
     Link(LinkError),
-    /// He needs no link: whose link it is, and why he needs none.
-    Needless(Guest, String),
+    /// He needs no link, or is somebody else already: whose link it is, and why it is not used.
+    Unused(Guest, String),
 }
 
 impl Held {
@@ -192,16 +275,25 @@ impl Held {
     }
 }
 
+/// How long something of a caller lasts: not longer than his certificate.
+fn life(most: Duration, who: &Caller) -> Duration {
+    who.certificate_left().map_or(most, |left| most.min(left))
+}
+
 /// Whether there is room for one more of a caller.
-fn room(
+fn room<'a>(
     what: &str,
-    all: &HashMap<String, Held>,
+    all: impl Iterator<Item = &'a Held>,
     who: &Caller,
     (each, most): (usize, usize),
 ) -> Result<(), LinkError> {
     let identity = who.identity();
-    let own = all.values().filter(|held| held.who.identity() == identity);
-    let what = match (own.count() >= each, all.len() >= most) {
+    let (mut all_of_them, mut own) = (0, 0);
+    for held in all {
+        all_of_them += 1;
+        own += usize::from(held.who.identity() == identity);
+    }
+    let what = match (own >= each, all_of_them >= most) {
         (true, _) => format!("{each} {what} of {identity}"),
         (_, true) => format!("{most} {what}"),
         _ => return Ok(()),

@@ -5,9 +5,11 @@
 //! | `args` | the options |
 //! | `links` | one-time links, and the sessions that begin with them |
 //! | `entrance` | where browsers show the token of a link, and who one with a cookie is |
+//! | `leased` | answers that end with a session |
 
 mod args;
 mod entrance;
+mod leased;
 mod links;
 
 use std::io;
@@ -18,9 +20,10 @@ use tokio::sync::Mutex;
 use weft_web::Board;
 
 use crate::this_host;
+use crate::tls::Tls;
 pub(crate) use args::PageArgs;
-pub(crate) use entrance::{Entrance, needs_none, recognise, role_named};
-pub(crate) use links::{LINK_LIFE, LinkError, Links, SESSION_LIFE};
+pub(crate) use entrance::{Entrance, needs_none, recognise};
+pub(crate) use links::{LinkError, Links, Made, Whose};
 
 /// What the services hold of the page.
 #[derive(Debug, Clone)]
@@ -31,18 +34,18 @@ pub(crate) struct Page {
     pub(crate) board: Arc<Mutex<Board>>,
     /// Links and sessions of browsers.
     pub(crate) links: Links,
-    /// Whether it is encrypted.
-    pub(crate) encrypted: bool,
+    /// Whether browsers are asked for certificates.
+    pub(crate) asks_for_certificates: bool,
 }
 
 impl Page {
-    pub(crate) fn new(listener: Option<&TcpListener>, tls: bool) -> Self {
-        let url = listener.and_then(|listener| url(listener, tls).ok());
+    pub(crate) fn new(listener: Option<&TcpListener>, tls: Option<&Tls>) -> Self {
+        let url = listener.and_then(|listener| url(listener, tls.is_some()).ok());
         Self {
             url: url.unwrap_or_default().into(),
             board: Arc::default(),
             links: Links::default(),
-            encrypted: tls,
+            asks_for_certificates: tls.is_some_and(Tls::asks_for_certificates),
         }
     }
 }

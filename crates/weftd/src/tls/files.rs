@@ -10,6 +10,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
+use weft_history::audit::Hash;
+
 use super::args::TlsArgs;
 use super::names;
 use crate::config::read_at_most;
@@ -40,7 +42,15 @@ pub(super) struct Loaded {
     /// The end of the API's certificate and of the authority's first one to end, seconds since 1970.
     pub(super) certificate_ends: Option<u64>,
     pub(super) authority_ends: Option<u64>,
+    /// The authority's certificates and the revocation lists, which say who is let in.
+    pub(super) judges: Vec<Hash>,
 }
+
+/// Certificates of an authority, and its revocation lists.
+type Trusted = (
+    Vec<CertificateDer<'static>>,
+    Vec<CertificateRevocationListDer<'static>>,
+);
 
 impl Files {
     /// Those of the command line; none without a certificate.
@@ -73,6 +83,13 @@ impl Files {
             Some(file) => certificates("authority", file)?,
             None => Vec::new(),
         };
+        let mut lists = Vec::new();
+        for file in &self.crls {
+            lists.extend(revoked(file)?);
+        }
+        let judges = authorities.iter().map(|one| Hash::digest(one));
+        let judges = judges.chain(lists.iter().map(|list| Hash::digest(list)));
+        let judges = judges.collect();
         let cert = read("certificate", &self.cert)?;
         let key = read("key", &self.key)?;
         let usable = || -> Result<_, String> {
@@ -95,7 +112,8 @@ impl Files {
             let builder = match &self.client_ca {
                 None => builder.with_no_client_auth(),
                 Some(file) => {
-                    let verifier = self.verifier(file, authorities.clone(), strangers)?;
+                    let trusted = (authorities.clone(), lists.clone());
+                    let verifier = self.verifier(file, trusted, strangers)?;
                     builder.with_client_cert_verifier(verifier)
                 }
             };
@@ -115,6 +133,7 @@ impl Files {
             of_readers: Arc::new(of_readers),
             certificate_ends,
             authority_ends,
+            judges,
         })
     }
 
@@ -122,15 +141,11 @@ impl Files {
     fn verifier(
         &self,
         file: &Path,
-        authorities: Vec<CertificateDer<'static>>,
+        (authorities, lists): Trusted,
         strangers: bool,
     ) -> Result<Arc<dyn ClientCertVerifier>, DaemonError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(authorities);
-        let mut lists = Vec::new();
-        for file in &self.crls {
-            lists.extend(revoked(file)?);
-        }
         let mut builder = WebPkiClientVerifier::builder(Arc::new(roots)).with_crls(lists);
         if !self.crls.is_empty() {
             builder = builder.enforce_revocation_expiration();

@@ -78,6 +78,7 @@ impl Tls {
         let holder = shown.map(|shown| Holder {
             address,
             names: names::of_holder(shown),
+            ends: names::end(shown).unwrap_or(0),
         });
         Ok((stream, holder))
     }

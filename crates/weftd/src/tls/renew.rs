@@ -6,10 +6,12 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
 use super::Tls;
+use super::files::Loaded;
+use crate::page::{Links, Whose};
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(5);
@@ -25,8 +27,8 @@ fn stamp(file: &Path) -> Stamp {
 
 impl Tls {
     /// Reads the files whenever they have changed, for ever. A certificate and its key that do not belong together, because
-    /// only one of them is there yet, are looked at again.
-    pub(crate) async fn renew(self) {
+    /// only one of them is there yet, are looked at again. Where others say who is let in, `links` of holders of certificates end.
+    pub(crate) async fn renew(self, links: Links) {
         let mut last = self.stamps().await;
         let mut failed = None;
         loop {
@@ -36,23 +38,24 @@ impl Tls {
                 continue;
             }
             last = now;
-            failed = self.read_again(failed).await;
+            failed = self.read_again(failed, &links).await;
         }
     }
 
     /// Reads the files; where they cannot be used, those that were read before stay in force and the log says why.
-    pub(crate) async fn reload(&self) {
-        self.read_again(None).await;
+    pub(crate) async fn reload(&self, links: &Links) {
+        self.read_again(None, links).await;
     }
 
     /// Reads the files; why not, which is told unless it was told before.
-    async fn read_again(&self, told: Option<String>) -> Option<String> {
+    async fn read_again(&self, told: Option<String>, links: &Links) -> Option<String> {
         let tls = self.clone();
         let read = spawn_blocking(move || tls.0.files.load().map_err(|error| error.to_string()));
         let why = match read.await.map_err(|error| error.to_string()).flatten() {
             Ok(loaded) => {
-                let held = self.0.loaded.write();
-                *held.unwrap_or_else(PoisonError::into_inner) = loaded;
+                if self.take(loaded) {
+                    links.end(Whose::OfHolders, Instant::now());
+                }
                 info!(
                     event = "certificates_read",
                     applied = true,
@@ -70,6 +73,15 @@ impl Tls {
             );
         }
         Some(why)
+    }
+
+    /// Puts what was read in force; whether others than before say who is let in.
+    fn take(&self, loaded: Loaded) -> bool {
+        let held = self.0.loaded.write();
+        let mut held = held.unwrap_or_else(PoisonError::into_inner);
+        let others = held.judges != loaded.judges;
+        *held = loaded;
+        others
     }
 
     async fn stamps(&self) -> Vec<Stamp> {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::harness::{data, text, weft};
+use crate::access::role_data;
+use crate::harness::{data, text, wait_for, weft};
 use crate::page::{Answer, LAYOUT, Site};
 use crate::process::{output, program};
 use crate::quarantine::json;
@@ -11,6 +12,7 @@ use crate::tls::closed_args;
 const PAGE: &str = "weft.v1.WebService/GetPage";
 const SWEEP: &str = "weft.v1.SweepService/StartSweep";
 const PAUSE: &str = "weft.v1.ManagerService/PauseSweeps";
+const WATCH: &str = "weft.v1.WatchService/Watch";
 const MAKE: &str = "weft.v1.WebService/CreateLink";
 
 /// A site whose daemon is at a Unix socket too, where the user of the test is known.
@@ -34,10 +36,15 @@ impl Linked {
         })
     }
 
-    fn encrypted() -> Option<Self> {
+    /// One that asks for certificates.
+    fn closed() -> Option<Self> {
         let tls = closed_args();
         let tls = tls.each_ref().map(String::as_str);
-        let mut linked = Self::up(&tls)?;
+        Self::encrypted(&tls)
+    }
+
+    fn encrypted(args: &[&str]) -> Option<Self> {
+        let mut linked = Self::up(args)?;
         let ca = data("ca.pem").to_str().unwrap().to_owned();
         linked.known = vec!["--cacert".to_owned(), ca];
         Some(linked)
@@ -129,7 +136,7 @@ impl Linked {
 
 #[test]
 fn a_link_lets_one_browser_in_once_as_who_asked_for_it_and_no_further() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     assert_eq!(
@@ -213,7 +220,7 @@ fn a_link_lets_one_browser_in_once_as_who_asked_for_it_and_no_further() {
 
 #[test]
 fn a_link_is_not_used_up_where_it_is_not_needed_or_not_the_page_that_shows_it() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     let token = linked.link(&[]);
@@ -307,8 +314,33 @@ fn at_a_loopback_address_a_link_gives_what_the_address_does_not() {
 }
 
 #[test]
+fn a_page_that_is_encrypted_and_asks_for_no_certificate_needs_links_as_one_without_tls_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let rules = dir.path().join("access.toml");
+    std::fs::write(&rules, "loopback = \"view\"\n").unwrap();
+    let tls = closed_args();
+    let tls = tls.each_ref().map(String::as_str);
+    // Without the authority of clients.
+    let args = [&tls[..4], &["--access", rules.to_str().unwrap()]].concat();
+    let Some(linked) = Linked::encrypted(&args) else {
+        return;
+    };
+    assert!(linked.site.url.starts_with("https:"), "{}", linked.site.url);
+    assert_eq!(linked.call(LAYOUT, "").0, Some(0));
+    let (code, said) = linked.weft(&["web", "--link"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("has the role view here: no link is needed"),
+        "{said}"
+    );
+    let cookie = linked.session(&linked.link(&["--role", "operate"]));
+    assert_eq!(linked.call(SWEEP, "").0, Some(7));
+    assert_eq!(linked.call(SWEEP, &cookie).0, Some(0));
+}
+
+#[test]
 fn wrong_tokens_are_refused_without_a_record_after_some() {
-    let Some(linked) = Linked::encrypted() else {
+    let Some(linked) = Linked::closed() else {
         return;
     };
     let token = linked.link(&[]);
@@ -321,4 +353,112 @@ fn wrong_tokens_are_refused_without_a_record_after_some() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("8 links of user:"), "{said}");
     assert_eq!(open.len(), 8);
+}
+
+#[test]
+fn what_came_by_a_certificate_ends_when_others_are_revoked_and_what_came_by_the_socket_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("crl.pem");
+    std::fs::copy(role_data("crl-empty.pem"), &list).unwrap();
+    let [cert, key, ca, own, own_key] =
+        ["server.pem", "server.key", "ca.pem", "gone.pem", "gone.key"].map(role_data);
+    let Some(mut linked) = Linked::up(&[
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--tls-client-ca",
+        &ca,
+        "--tls-crl",
+        list.to_str().unwrap(),
+    ]) else {
+        return;
+    };
+    linked.known = vec!["--insecure".to_owned()];
+    let by_certificate = || {
+        let api = &linked.site.daemon.api;
+        let mut command = program(weft());
+        command.args(["--address", &api.replace("127.0.0.1", "localhost")]);
+        command.args(["--tls-ca", &ca, "--tls-cert", &own, "--tls-key", &own_key]);
+        let made = output(command.args(["web", "--link"]));
+        let made = text(&made.stdout);
+        let (_, token) = made.lines().next().unwrap().split_once('=').unwrap();
+        token.to_owned()
+    };
+    let his = linked.session(&by_certificate());
+    let unused = by_certificate();
+    let mine = linked.session(&linked.link(&[]));
+    assert!(linked.call(PAGE, &his).1.contains("dns:gone.example.org"));
+    // The same files again end nothing.
+    linked.site.daemon.signal("HUP");
+    linked.site.daemon.logs("have been read again");
+    assert_eq!(linked.call(LAYOUT, &his).0, Some(0));
+    std::fs::copy(role_data("crl.pem"), &list).unwrap();
+    wait_for(|| (linked.call(LAYOUT, &his).0 == Some(16)).then_some(()));
+    assert_eq!(linked.show(&unused, &[]).status, 403);
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(0));
+}
+
+#[test]
+fn a_browser_with_a_session_takes_another_link_of_the_same_identity_and_of_no_other() {
+    let [ca, own, own_key] =
+        ["ca.pem", "client.pem", "client.key"].map(|name| data(name).to_str().unwrap().to_owned());
+    let Some(linked) = Linked::closed() else {
+        return;
+    };
+    let mine = linked.session(&linked.link(&[]));
+    let cookie = format!("Cookie: {mine}");
+    let has = ["--header", &cookie];
+    let api = linked.site.daemon.api.replace("127.0.0.1", "localhost");
+    let mut command = program(weft());
+    command.args(["--address", &api, "--tls-ca", &ca]);
+    command.args(["--tls-cert", &own, "--tls-key", &own_key]);
+    let made = output(command.args(["web", "--link"]));
+    let made = text(&made.stdout);
+    let (_, of_another) = made.lines().next().unwrap().split_once('=').unwrap();
+    let refused = linked.show(of_another, &has);
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    assert!(
+        refused.body.contains("has a session of user:"),
+        "{}",
+        refused.body
+    );
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(0));
+    let another = linked.session(of_another);
+    assert_eq!(linked.call(LAYOUT, &another).0, Some(0), "not used up");
+    let again = linked.show(&linked.link(&["--role", "operate"]), &has);
+    assert_eq!(again.status, 204, "{}", again.body);
+    assert_eq!(linked.call(LAYOUT, &mine).0, Some(16), "it was replaced");
+    let (_, said) = linked.weft(&["web", "--end"]);
+    assert_eq!(said, "ended 0 unused links and 1 session\n");
+}
+
+#[test]
+fn a_stream_of_a_browser_ends_with_its_session() {
+    let Some(linked) = Linked::closed() else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let read = dir.path().join("read");
+    let mine = linked.session(&linked.link(&[]));
+    let cookie = format!("Cookie: {mine}");
+    let got = || text(&std::fs::read(&read).unwrap_or_default());
+    let more = ["--no-buffer", "--output", read.to_str().unwrap()];
+    let more = [&more[..], &["--header", &cookie]].concat();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| linked.site.call(WATCH, &linked.args(&more)));
+        // The first message of a stream comes at once.
+        wait_for(|| got().contains("\r\n\r\n").then_some(()));
+        assert!(!reading.is_finished());
+        assert!(!got().contains("grpc-status"), "{}", got());
+        let (_, said) = linked.weft(&["web", "--end"]);
+        assert_eq!(said, "ended 0 unused links and 1 session\n");
+        wait_for(|| reading.is_finished().then_some(()));
+    });
+    let got = got();
+    assert!(got.contains("grpc-status:16"), "{got}");
+    assert!(
+        got.contains("has%20ended") || got.contains("has ended"),
+        "{got}"
+    );
 }
