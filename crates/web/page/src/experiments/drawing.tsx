@@ -2,7 +2,7 @@
 import { rampOf } from "../kinds";
 import { colorOf, css, ground, ink } from "../palette";
 import { WHOLE } from "../fabric";
-import { digits, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
+import { digits, drawnOf, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
 
 export interface Look {
   wide: number;
@@ -22,9 +22,8 @@ const HIGH = 280;
 const LOW = 150;
 const LINE = 18;
 const [LEFT, RIGHT, TOP, BELOW] = [64, 14, 26, 40];
-/** Bars that are drawn, curves, and the height of a bar with its name. */
+/** Bars that are drawn, and the height of a bar with its name. */
 const BARS_MAX = 100;
-export const CURVES_MAX = 42;
 const BAR = 38;
 /** Most width of a usual letter, pixels. */
 const LETTER = 7;
@@ -83,8 +82,8 @@ export function Drawing({ plot, map, look }: { plot: Plot; map: boolean; look: L
 export function Lines({ plot, look, live = false }: { plot: Plot; look: Look; live?: boolean }) {
   const { wide } = look;
   const colors = inks(look.dark);
-  const shown = plot.series.slice(0, CURVES_MAX);
-  const drawn = { ...plot, series: shown };
+  const drawn = drawnOf(plot);
+  const shown = drawn.series;
   const [places, values] = [placesOf(drawn), valuesOf(drawn)];
   const x = scaleOf(places, look.logX ?? isWide(places), LEFT + 8, wide - RIGHT - 8, 8, false);
   const bottom = TOP + (live ? LOW : HIGH);
@@ -213,8 +212,10 @@ function Bars({ plot, look }: { plot: Plot; look: Look }) {
 function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
   const { wide, dark } = look;
   const colors = inks(dark);
-  const places = placesOf(plot);
-  const rows = plot.series.slice(0, CURVES_MAX);
+  const drawn = drawnOf(plot);
+  const rows = drawn.series;
+  const places = placesOf(drawn);
+  const columns = new Map(places.map((value, at) => [value, at]));
   const [least, most] = ends(rows.flatMap((one) => one.points.flatMap((point) => (point.value === undefined ? [] : [point.value]))));
   const logarithmic = look.logY ?? isWide([least, most]);
   const share = (value: number) => {
@@ -224,15 +225,16 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
   const shade = (value: number) => colorOf(rampOf(Math.round(Math.min(1, Math.max(0, share(value))) * WHOLE)), dark);
   const left = Math.min(wide * 0.4, 14 + Math.max(...rows.map((one) => one.name.length)) * LETTER);
   const cell = (wide - left - RIGHT) / places.length;
+  const columnAt = (value: number) => left + (columns.get(value) ?? 0) * cell;
   const row = 26;
   const bottom = TOP + 20 + rows.length * row;
   const steps = 24;
   const isMarked = rows.some((one) => one.points.some((point) => !point.held && point.value !== undefined));
-  const named = withRoom(places, (value) => left + (places.indexOf(value) + 0.5) * cell, plot.over);
+  const named = withRoom(places, (value) => columnAt(value) + cell / 2, plot.over);
   return (
     <Frame wide={wide} high={bottom + 50 + (isMarked ? LINE : 0)} look={look} name={`${unitOf(plot)} as a heat map; the table has the values`}>
       <Words x={4} y={14} room={wide - 8} fill={colors.letters}>{`${unitOf(plot)}, over ${plot.over}`}</Words>
-      {named.map((value) => <text key={value} x={left + (places.indexOf(value) + 0.5) * cell} y={TOP + 12} text-anchor="middle">{placeText(plot.over, value)}</text>)}
+      {named.map((value) => <text key={value} x={columnAt(value) + cell / 2} y={TOP + 12} text-anchor="middle">{placeText(plot.over, value)}</text>)}
       {rows.map((one, at) => (
         <g key={one.name}>
           <Words x={left - 8} y={TOP + 37 + at * row} room={left - 12} anchor="end" fill={colors.letters}>{one.name}</Words>
@@ -240,7 +242,7 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
             if (point.value === undefined) return null;
             const color = shade(point.value);
             const text = `${digits(point.value)}${point.held ? "" : " ✗"}`;
-            const [x, y] = [left + places.indexOf(point.at) * cell, TOP + 20 + at * row];
+            const [x, y] = [columnAt(point.at), TOP + 20 + at * row];
             return (
               <g key={point.at}>
                 <rect x={x + 0.5} y={y + 0.5} width={Math.max(1, cell - 1)} height={row - 1} fill={css(color)}><title>{`${point.name}: ${text}`}</title></rect>

@@ -5,8 +5,8 @@ import { isDark } from "../palette";
 import { saveCsv, saveSvg } from "../save";
 import { scheme, theme } from "../store";
 import { many } from "../words";
-import { CURVES_MAX, Drawing } from "./drawing";
-import { digits, isMap, isWide, placesOf, type Plot, plotsOf, valuesOf } from "./plots";
+import { Drawing } from "./drawing";
+import { CURVES_MAX, digits, isMap, isWide, placesOf, type Plot, plotsOf, POINTS_MAX, valuesOf } from "./plots";
 import { FILE_MAX, LINES_MAX, Refused, type Row, rowsOf, textOf, visible } from "./results";
 
 /** Files that are taken at once, and rows of a table that are shown. */
@@ -141,6 +141,7 @@ function Chart({ plot, title }: { plot: Plot; title: string }) {
       </p>
       <figure class="plot" ref={holder}>{wide.value > 0 && <Drawing plot={plot} map={map.value && isMap(plot)} look={look} />}</figure>
       {plot.series.length > CURVES_MAX && <p class="quiet">Drawn are {CURVES_MAX} of {plot.series.length} curves; the table has all.</p>}
+      {plot.over !== "" && plot.series.some((one) => one.points.length > POINTS_MAX) && <p class="quiet">Drawn are at most {POINTS_MAX} points of a curve, evenly; the file has all.</p>}
     </>
   );
 }
