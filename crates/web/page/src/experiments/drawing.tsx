@@ -1,7 +1,8 @@
 // A plot as a drawing that is whole in itself: colours and letters are in it, so that it can be kept as a file.
 import { rampOf } from "../kinds";
-import { colorOf, css, ground, ink } from "../palette";
+import { colorOf, css, ground, ink, line, quiet } from "../palette";
 import { WHOLE } from "../fabric";
+import { fitting } from "../words";
 import { digits, drawnOf, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
 
 export interface Look {
@@ -38,8 +39,7 @@ interface Inks {
 }
 
 function inks(dark: boolean): Inks {
-  const [quiet, grid, bad] = dark ? ["#98a7b4", "#2a3743", "#ff8a64"] : ["#55626e", "#d9e0e6", "#a82d06"];
-  return { letters: ink(dark), quiet, grid, bad, ground: css(ground(dark)), lines: dark ? DARK : LIGHT };
+  return { letters: ink(dark), quiet: quiet(dark), grid: line(dark), bad: dark ? "#ff8a64" : "#a82d06", ground: css(ground(dark)), lines: dark ? DARK : LIGHT };
 }
 
 function Frame({ wide, high, look, name, children }: { wide: number; high: number; look: Look; name: string; children: preact.ComponentChildren }) {
@@ -52,20 +52,9 @@ function Frame({ wide, high, look, name, children }: { wide: number; high: numbe
   );
 }
 
-/** As much of a text as has room; letters of other scripts and signs may be twice as wide. */
-function fitting(text: string, room: number): string {
-  let [wide, kept] = [0, ""];
-  for (const letter of text) {
-    wide += letter < "\u1100" ? LETTER : 2 * LETTER;
-    if (wide > room) return `${[...kept].slice(0, -1).join("")}…`;
-    kept += letter;
-  }
-  return text;
-}
-
 /** A text that fits; the whole of it where one points at it. */
 function Words({ x, y, room, anchor, fill, children }: { x: number; y: number; room: number; anchor?: "start" | "middle" | "end"; fill?: string; children: string }) {
-  const short = fitting(children, room);
+  const short = fitting(children, room, LETTER);
   return <text x={x} y={y} text-anchor={anchor} fill={fill}>{short}{short !== children && <title>{children}</title>}</text>;
 }
 
@@ -143,13 +132,13 @@ function withRoom(values: number[], place: (value: number) => number, over: stri
 function Curve({ series, color, dash, colors, x, y, bottom, dots }: { series: Series; color: string; dash: string | undefined; colors: Inks; x(value: number): number; y(value: number): number; bottom: number; dots: boolean }) {
   const measured = series.points.filter((point): point is Point & { value: number } => point.value !== undefined);
   const bounds = series.points.filter((point): point is Point & { bound: number } => point.bound !== undefined);
-  const line = (points: [number, number][]) => points.map(([left, top], at) => `${at === 0 ? "M" : "L"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
+  const path = (points: [number, number][]) => points.map(([left, top], at) => `${at === 0 ? "M" : "L"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
   const clamped = (value: number) => Math.min(bottom, Math.max(TOP + 2, y(value)));
   return (
     <g>
-      {bounds.length > 1 && <path d={line(bounds.map((point) => [x(point.at), y(point.bound)]))} fill="none" stroke={colors.quiet} stroke-width="2" stroke-dasharray="1 4" stroke-linecap="round" />}
+      {bounds.length > 1 && <path d={path(bounds.map((point) => [x(point.at), y(point.bound)]))} fill="none" stroke={colors.quiet} stroke-width="2" stroke-dasharray="1 4" stroke-linecap="round" />}
       {series.points.map((point) => point.published !== undefined && <Bracket key={point.at} at={x(point.at)} least={point.published.least === undefined ? undefined : clamped(point.published.least)} most={point.published.most === undefined ? undefined : clamped(point.published.most)} color={colors.quiet} />)}
-      <path d={line(measured.map((point) => [x(point.at), y(point.value)]))} fill="none" stroke={color} stroke-width="2" stroke-dasharray={dash} />
+      <path d={path(measured.map((point) => [x(point.at), y(point.value)]))} fill="none" stroke={color} stroke-width="2" stroke-dasharray={dash} />
       {dots && measured.map((point) => (
         <g key={point.at}>
           {point.spread !== undefined && <path d={`M${x(point.at)} ${y(point.spread[0])}V${y(point.spread[1])}m-4 0h8M${x(point.at) - 4} ${y(point.spread[0])}h8`} fill="none" stroke={color} stroke-width="1.5" />}
@@ -246,7 +235,7 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
             return (
               <g key={point.at}>
                 <rect x={x + 0.5} y={y + 0.5} width={Math.max(1, cell - 1)} height={row - 1} fill={css(color)}><title>{`${point.name}: ${text}`}</title></rect>
-                {text.length * LETTER < cell - 4 && <text x={x + cell / 2} y={y + 17} text-anchor="middle" fill={isBright(color) ? "#14202b" : "#ffffff"}>{text}</text>}
+                {text.length * LETTER < cell - 4 && <text x={x + cell / 2} y={y + 17} text-anchor="middle" fill={isBright(color) ? ink(false) : "#ffffff"}>{text}</text>}
               </g>
             );
           })}

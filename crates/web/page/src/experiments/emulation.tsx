@@ -12,10 +12,10 @@ import { usePolled } from "../poll";
 import { saveCsv } from "../save";
 import { layout, scheme, sums, theme } from "../store";
 import { mayAdminister, mayOrder, WhyNot } from "../who";
-import { guidText, many } from "../words";
+import { DRAWING_MAX, useWidth } from "../width";
+import { guidText, many, shortName } from "../words";
 import { Lines } from "./drawing";
 import { Links } from "./links";
-import { useWidth } from "./opened";
 import { findPairs } from "./pairs";
 import type { Plot } from "./plots";
 import { visible } from "./results";
@@ -57,7 +57,7 @@ export function Emulation() {
 function patternText(nodes: Layout | undefined, pattern: string): string {
   const named = pattern.replace(/0x([0-9a-f]{1,16})/gi, (text) => {
     const node = nodes?.find(BigInt(text));
-    return node === undefined || nodes === undefined ? text : nodes.names[node].replace(/ hfi\d+_\d+$/, "");
+    return node === undefined || nodes === undefined ? text : shortName(nodes, node);
   });
   return visible(named.replace(/^pairs /, "").replaceAll(":", " to "));
 }
@@ -149,7 +149,7 @@ function Start({ jobs, again }: { jobs: TrafficStatus[]; again(): void }) {
       if (chosen.value === 0 && found === undefined) {
         failed.value = "no two pairs share a link between switches here: that takes two switches with two hosts each and a link between switches that two routes have to share";
       } else {
-        const named = (node: number) => nodes.names[node].replace(/ hfi\d+_\d+$/, "");
+        const named = (node: number) => shortName(nodes, node);
         const first = freeName(jobs, word);
         const each = found === undefined
           ? [{ name: first, pattern: pattern(sums.value.hosts) }]
@@ -196,7 +196,7 @@ function Start({ jobs, again }: { jobs: TrafficStatus[]; again(): void }) {
 /** Throughput of each flow over the last two minutes. */
 function Throughput({ answer }: { answer: ListTrafficResponse }) {
   scheme.value;
-  const [holder, wide] = useWidth();
+  const [holder, wide] = useWidth(DRAWING_MAX);
   const kept = useSignal<{ time: number; rates: Map<string, number> }[]>([]);
   useEffect(() => {
     const rates = new Map(answer.jobs.map((one) => [visible(one.job?.name ?? ""), one.bytesPerSecond / GIGA]));
