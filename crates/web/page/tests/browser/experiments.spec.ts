@@ -261,7 +261,7 @@ test("where a plan needs a second person, one is led to the plan", async ({ page
   await expect(dialog.getByRole("button", { name: "Switch it on" })).toBeDisabled();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("I alone");
   await dialog.getByRole("button", { name: "Switch it on" }).click();
-  await expect(page.locator(".done")).toContainText(/The plan is made and not applied: plan \d+ needs a second person/);
+  await expect(page.locator(".done")).toContainText(/The plan is made and not applied: who made plan \d+ is not known/);
   await expect(page).toHaveURL(/#\/plan\//);
   await expect(page.getByText("can be applied")).toBeVisible();
   await page.getByRole("button", { name: "Give up…" }).click();
