@@ -29,6 +29,8 @@ export const watchCalls = createClient(WatchService, transport);
 export const PATIENCE = 10_000;
 /** Time for an order to be carried out, milliseconds: the device has to confirm it. */
 export const ORDER_PATIENCE = 60_000;
+/** Time for a plan to be made, milliseconds: routes of the largest fabrics take a while. */
+export const PLAN_PATIENCE = 300_000;
 
 /** Why a call failed, for people. */
 export function whyOf(error: unknown): string {

@@ -2,7 +2,7 @@
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
 import { measured } from "./measure";
-import { css, ground, ink } from "./palette";
+import { css, ground, ink, quiet } from "./palette";
 import { type Box, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
@@ -266,9 +266,9 @@ export class Canvas {
     if (picture === undefined || layout === undefined) return;
     const x = (unit: number) => (unit - camera.x) * camera.zoom + w / 2;
     const y = (unit: number) => (unit - camera.y) * camera.zoom + h / 2;
-    const [letters, quiet] = [ink(this.dark), this.dark ? "#93a3b1" : "#5a6875"];
+    const letters = ink(this.dark);
     context.textBaseline = "alphabetic";
-    context.fillStyle = quiet;
+    context.fillStyle = quiet(this.dark);
     context.font = "12px system-ui, sans-serif";
     for (const part of picture.parts) {
       const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - 3, 13)];

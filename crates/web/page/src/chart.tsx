@@ -1,8 +1,7 @@
 // The load of a port over the readings since the page was opened.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { UNKNOWN, WHOLE } from "./fabric";
 import { readings } from "./store";
+import { useWidth } from "./width";
 
 const HIGH = 150;
 /** Room for the labels, pixels: left of the lines, and below. */
@@ -42,13 +41,7 @@ export function pathOf(points: [number, number | null][]): string {
 
 /** Of two ports: both ends of a cable, or of one. */
 export function LoadChart({ ports, names }: { ports: number[]; names: string[] }) {
-  const holder = useRef<HTMLDivElement>(null);
-  const wide = useSignal(0);
-  useEffect(() => {
-    const size = new ResizeObserver(([entry]) => (wide.value = entry?.contentRect.width ?? 0));
-    if (holder.current !== null) size.observe(holder.current);
-    return () => size.disconnect();
-  }, []);
+  const [holder, wide] = useWidth<HTMLDivElement>();
   return (
     <figure class="chart">
       <figcaption>{names.map((name, at) => <span key={at} class={`line${at}`}><bdi>{name}</bdi></span>)}</figcaption>

@@ -17,23 +17,25 @@ export function Mark({ color }: { color: HealthColor }) {
 
 export function Figures() {
   const page = health.value;
-  if (page === undefined) {
-    return <><h1>Nothing is known yet</h1><p class="quiet">The page of what is wrong has not been read.</p></>;
-  }
+  const isKnown = layout.value !== undefined;
   return (
     <>
-      <h1><Mark color={page.color} /> {colorWords(page.color).whole}</h1>
-      <p class="quiet">
-        {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
-      </p>
-      <dl class="figures">
-        {page.figures.map((figure) => (
-          <div key={figure.name} title={figure.rule}>
-            <dt><Mark color={figure.color} /> {figure.name}</dt>
-            <dd><bdi>{figure.value}</bdi></dd>
-          </div>
-        ))}
-      </dl>
+      <h1>{page !== undefined ? <><Mark color={page.color} /> {colorWords(page.color).whole}</> : isKnown ? "Health is not known yet" : "Nothing is known yet"}</h1>
+      {isKnown && (
+        <p class="quiet">
+          {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
+        </p>
+      )}
+      {page === undefined ? <p class="quiet">The page of what is wrong has not been read.</p> : (
+        <dl class="figures">
+          {page.figures.map((figure) => (
+            <div key={figure.name} title={figure.rule}>
+              <dt><Mark color={figure.color} /> {figure.name}</dt>
+              <dd><bdi>{figure.value}</bdi></dd>
+            </div>
+          ))}
+        </dl>
+      )}
     </>
   );
 }

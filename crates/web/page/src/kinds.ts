@@ -74,6 +74,11 @@ export function kindOf(shade: number): { name: string; what: string } {
   return BY_SHADE.get(shade) ?? { name: "unknown", what: "" };
 }
 
+/** The greater of two shares; one that is not known counts for nothing. */
+export function busier(a: number, b: number): number {
+  return a === UNKNOWN ? b : b === UNKNOWN ? a : Math.max(a, b);
+}
+
 /** A share in words. */
 export function percent(share: number): string {
   return share === UNKNOWN ? "unknown" : `${((share / WHOLE) * 100).toFixed(share < 20 && share > 0 ? 1 : 0)} %`;

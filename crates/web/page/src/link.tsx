@@ -2,21 +2,25 @@
 import { signal } from "@preact/signals";
 import { PATIENCE } from "./api";
 
-/** Why the link did not let this browser in; empty where it did, or there was none. */
-const refused = signal("");
+/** What is known of a link that did not let this browser in, and why; none where it did, or there was none. */
+const refused = signal<{ what: string; why: string } | undefined>(undefined);
 
-/** Shows the token of the address, and takes it out of the address and of what the browser remembers; false where it has none. */
+/**
+ * Shows the token of the address, and takes it out of the address and of this tab's entry of it; false where it has none. What
+ * the browser keeps elsewhere of addresses that were visited may still have it.
+ */
 export async function enter(): Promise<boolean> {
   const token = /^#link=(.*)$/.exec(location.hash)?.[1];
   if (token === undefined) return false;
   history.replaceState(null, "", location.pathname);
-  refused.value = "";
+  refused.value = undefined;
   try {
     const headers = { "Content-Type": "application/x-weft-link" };
     const answer = await fetch("/link", { method: "POST", headers, body: token, signal: AbortSignal.timeout(PATIENCE) });
-    if (!answer.ok) refused.value = (await answer.text()) || `answer ${answer.status}`;
+    if (!answer.ok) refused.value = { what: "The link was not used", why: (await answer.text()) || `answer ${answer.status}` };
   } catch {
-    refused.value = "weftd does not answer";
+    // The token may have come there, and the answer not here.
+    refused.value = { what: "It is not known whether the link was used", why: "weftd does not answer" };
   }
   return true;
 }
@@ -25,8 +29,8 @@ export async function enter(): Promise<boolean> {
 export function LinkRefused() {
   return (
     <>
-      {refused.value !== "" && (
-        <p class="refused" role="alert"><span><b>The link was not used</b>: <bdi>{refused.value}</bdi></span> <button type="button" aria-label="Close this message" onClick={() => (refused.value = "")}>✕</button></p>
+      {refused.value !== undefined && (
+        <p class="refused" role="alert"><span><b>{refused.value.what}</b>: <bdi>{refused.value.why}</bdi></span> <button type="button" aria-label="Close this message" onClick={() => (refused.value = undefined)}>✕</button></p>
       )}
     </>
   );

@@ -4,7 +4,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, go } from "./address";
 import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN } from "./fabric";
-import { isWrong, percent, rampOf, Shade } from "./kinds";
+import { busier, isWrong, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, ground, isDark } from "./palette";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
 import { many } from "./words";
@@ -95,9 +95,7 @@ function pairsOf(nodes: Layout, tier: number): Pairs {
       pair.links++;
       pair.up += down ? 0 : 1;
       pair.wrong ||= down || ends.some(isWrong);
-      for (const value of [load[port], load[peer]]) {
-        if (value !== UNKNOWN) pair.load = pair.load === UNKNOWN ? value : Math.max(pair.load, value);
-      }
+      pair.load = busier(pair.load, busier(load[port], load[peer]));
     }
   }
   const counts = new Map<number, number>();

@@ -5,9 +5,10 @@ import { addressOf, go, PAINTS, type Paint, view } from "./address";
 import { Canvas, type Hovered } from "./canvas";
 import { Kind } from "./fabric";
 import { Figures, Findings } from "./health";
-import { KINDS, kindOf, percent, RAMP_STEPS, Shade, shadeOf } from "./kinds";
+import { KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
+import { Ramp } from "./ramp";
 import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
 import { PortsTable } from "./tables";
 
@@ -44,14 +45,9 @@ function Legend({ paint }: { paint: Paint }) {
   scheme.value;
   const dark = isDark(theme.value);
   const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled));
-  const steps = Array.from({ length: 8 }, (_, at) => Math.round((at / 7) * (RAMP_STEPS - 1)));
   return (
     <ul class="legend">
-      {paint !== "state" && (
-        <li>
-          0 % <span class="ramp">{steps.map((step) => <i key={step} style={{ background: css(colorOf(Shade.Ramp + step, dark)) }} />)}</span> 100 %
-        </li>
-      )}
+      {paint !== "state" && <li><Ramp /></li>}
       {shown.map(({ shade, name, what }) => (
         <li key={shade} title={what}>
           <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />

@@ -59,9 +59,21 @@ export function isDark(theme: string): boolean {
   return theme === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
-/** The colour of letters. */
+/** The colours of letters, of what is said aside, of panels, and of thin lines, as page.css has them. */
 export function ink(dark: boolean): string {
   return dark ? "#e8eef3" : "#14202b";
+}
+
+export function quiet(dark: boolean): string {
+  return dark ? "#98a7b4" : "#55626e";
+}
+
+export function panel(dark: boolean): string {
+  return dark ? "#151d25" : "#f6f8fa";
+}
+
+export function line(dark: boolean): string {
+  return dark ? "#2a3743" : "#d9e0e6";
 }
 
 export function ground(dark: boolean): Rgb {

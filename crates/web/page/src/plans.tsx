@@ -5,7 +5,7 @@ import { type Finding, Severity } from "../gen/weft/v1/config_pb";
 import { OperationKind, OperationState, type Operation } from "../gen/weft/v1/operation_pb";
 import type { Drain, DrainTarget, PlanRoutesRequest } from "../gen/weft/v1/route_pb";
 import { addressAt, addressOf, go, moment } from "./address";
-import { operationCalls, routeCalls, whyOf } from "./api";
+import { operationCalls, PLAN_PATIENCE, routeCalls, whyOf } from "./api";
 import { type Layout, NO_PEER } from "./fabric";
 import { usePolled } from "./poll";
 import { Picker } from "./search";
@@ -13,8 +13,6 @@ import { layout, source } from "./store";
 import { mayAdminister, mayOrder, WhyNot } from "./who";
 import { clock, many } from "./words";
 
-/** Time for a plan to be made, milliseconds: routes of the largest fabrics take a while. */
-const PLAN_PATIENCE = 300_000;
 /** Time from one question to the next, milliseconds. */
 const PACE = 1_000;
 /** The longest configuration that the daemon takes, bytes. */

@@ -28,6 +28,12 @@ export function saveSvg(name: string, drawing: string): void {
   save(`${name}.svg`, new Blob([drawing], { type: "image/svg+xml" }));
 }
 
+/** Saves the drawing within an element. */
+export function saveDrawing(name: string, holder: Element | null): void {
+  const drawing = holder?.querySelector("svg");
+  if (drawing) saveSvg(name, new XMLSerializer().serializeToString(drawing));
+}
+
 function save(name: string, blob: Blob): void {
   const link = document.createElement("a");
   [link.href, link.download] = [URL.createObjectURL(blob), name];

@@ -110,7 +110,8 @@ export const counts = computed(() => {
 let version = "";
 let token = "";
 let image = 0n;
-let healthAsked = 0;
+/** When the page of health that came last was asked for, by `performance.now()`. */
+let healthAsked = -Infinity;
 
 /** Follows the fabric for as long as the page is looked at. */
 export async function follow(): Promise<void> {
@@ -150,8 +151,10 @@ async function ask(): Promise<void> {
   const first = now.layout.value === undefined;
   const has = now.layout.value?.token;
   let answer = has === undefined ? undefined : await web.getColumns({ layout: has, version }, options);
-  if (answer === undefined || answer.layout !== has) {
-    const [message, page] = await Promise.all([web.getLayout({}, options), web.getPage({}, options)]);
+  const isSame = answer !== undefined && answer.layout === has;
+  if (answer === undefined || !isSame) {
+    // All at once: what the page does with a large layout leaves no time for answers that come later.
+    const [message, page, found] = await Promise.all([web.getLayout({}, options), web.getPage({}, options), readHealth(options)]);
     const next = new Layout(message);
     answer = await web.getColumns({ layout: next.token, version: "" }, options);
     if (answer.layout !== next.token) {
@@ -161,7 +164,7 @@ async function ask(): Promise<void> {
     const fresh = new Columns(next.ports);
     answer.columns.forEach((column) => fresh.take(column));
     batch(() => {
-      [source.value, read.value, now.columns.value, now.layout.value] = [page, [], fresh, next];
+      [source.value, read.value, now.columns.value, now.layout.value, now.health.value] = [page, [], fresh, next, found];
       beat.value++;
     });
   } else if (now.columns.value !== undefined && answer.columns.length > 0) {
@@ -180,13 +183,19 @@ async function ask(): Promise<void> {
   }
   await readEvents(first ? "" : token, answer.resumeToken);
   const age = performance.now() - healthAsked;
-  if (first || age > HEALTH_MAX_AGE || (answer.columns.length > 0 && age > PACE)) {
-    healthAsked = performance.now();
-    now.health.value = await healthCalls.getHealth({}, options).catch((error: unknown) => {
-      // Before the first page there is none.
-      if (ConnectError.from(error).code === Code.Unavailable) return undefined;
-      throw error;
-    });
+  if (age > HEALTH_MAX_AGE || (isSame && answer.columns.length > 0 && age > PACE)) now.health.value = await readHealth(options);
+}
+
+/** Reads the page of health; none before the first one. */
+async function readHealth(options: { timeoutMs: number }): Promise<GetHealthResponse | undefined> {
+  const asked = performance.now();
+  try {
+    const page = await healthCalls.getHealth({}, options);
+    healthAsked = asked;
+    return page;
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.Unavailable) return undefined;
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@ import { SHAPES } from "./draw";
 import { colorOf, css, ground, ink } from "./palette";
 import { isWrong, KINDS, Shade } from "./kinds";
 import type { Box, Picture } from "./picture";
+import { fitting } from "./words";
 
 /** Sizes of letters of titles and of switches, and how wide one is to its height. */
 const [TITLE, NAME, LETTER] = [2, 1.1, 0.62];
@@ -46,9 +47,8 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
   const fill = (shade: number) => css(colorOf(shade, dark));
   const rect = ({ x, y, w, h }: Box, shade: number) => `<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${fill(shade)}"/>`;
   const label = (x: number, y: number, size: number, words: string, room: number) => {
-    const most = Math.max(2, Math.floor(room / (size * LETTER)));
-    const letters = [...words];
-    return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${size}">${text(letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : words)}</text>`;
+    const letter = size * LETTER;
+    return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${size}">${text(fitting(words, Math.max(2 * letter, room), letter))}</text>`;
   };
   const names = new Map(KINDS.map((kind) => [kind.shade, kind.name]));
   const switches = picture.boxes.flatMap((box, node) => (layout.isSwitch(node) ? [{ box, name: layout.names[node] }] : []));

@@ -1,9 +1,26 @@
 // Numbers, times and colours of health as people read them.
 import { HealthColor } from "../gen/weft/v1/health_pb";
+import type { Layout } from "./fabric";
 
 /** A GUID as the other tools write it. */
 export function guidText(guid: bigint): string {
   return `0x${guid.toString(16).padStart(16, "0")}`;
+}
+
+/** The name of a node; of a host, without that of its HFI. */
+export function shortName(nodes: Layout, node: number): string {
+  return nodes.isSwitch(node) ? nodes.names[node] : nodes.names[node].replace(/ hfi\d+_\d+$/, "");
+}
+
+/** As much of a text as has room, where a usual letter is so wide; letters of other scripts and signs may be twice as wide. */
+export function fitting(text: string, room: number, letter: number): string {
+  let [wide, kept] = [0, ""];
+  for (const one of text) {
+    wide += one < "\u1100" ? letter : 2 * letter;
+    if (wide > room) return `${[...kept].slice(0, -1).join("")}…`;
+    kept += one;
+  }
+  return text;
 }
 
 /** A number with what is counted. */

@@ -1,8 +1,9 @@
 // A plot as a drawing that is whole in itself: colours and letters are in it, so that it can be kept as a file.
 import { rampOf } from "../kinds";
-import { colorOf, css, ground, ink } from "../palette";
+import { colorOf, css, ground, ink, line, quiet } from "../palette";
 import { WHOLE } from "../fabric";
-import { digits, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
+import { fitting } from "../words";
+import { digits, drawnOf, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
 
 export interface Look {
   wide: number;
@@ -22,9 +23,8 @@ const HIGH = 280;
 const LOW = 150;
 const LINE = 18;
 const [LEFT, RIGHT, TOP, BELOW] = [64, 14, 26, 40];
-/** Bars that are drawn, curves, and the height of a bar with its name. */
+/** Bars that are drawn, and the height of a bar with its name. */
 const BARS_MAX = 100;
-export const CURVES_MAX = 42;
 const BAR = 38;
 /** Most width of a usual letter, pixels. */
 const LETTER = 7;
@@ -39,8 +39,7 @@ interface Inks {
 }
 
 function inks(dark: boolean): Inks {
-  const [quiet, grid, bad] = dark ? ["#98a7b4", "#2a3743", "#ff8a64"] : ["#55626e", "#d9e0e6", "#a82d06"];
-  return { letters: ink(dark), quiet, grid, bad, ground: css(ground(dark)), lines: dark ? DARK : LIGHT };
+  return { letters: ink(dark), quiet: quiet(dark), grid: line(dark), bad: dark ? "#ff8a64" : "#a82d06", ground: css(ground(dark)), lines: dark ? DARK : LIGHT };
 }
 
 function Frame({ wide, high, look, name, children }: { wide: number; high: number; look: Look; name: string; children: preact.ComponentChildren }) {
@@ -53,20 +52,9 @@ function Frame({ wide, high, look, name, children }: { wide: number; high: numbe
   );
 }
 
-/** As much of a text as has room; letters of other scripts and signs may be twice as wide. */
-function fitting(text: string, room: number): string {
-  let [wide, kept] = [0, ""];
-  for (const letter of text) {
-    wide += letter < "\u1100" ? LETTER : 2 * LETTER;
-    if (wide > room) return `${[...kept].slice(0, -1).join("")}…`;
-    kept += letter;
-  }
-  return text;
-}
-
 /** A text that fits; the whole of it where one points at it. */
 function Words({ x, y, room, anchor, fill, children }: { x: number; y: number; room: number; anchor?: "start" | "middle" | "end"; fill?: string; children: string }) {
-  const short = fitting(children, room);
+  const short = fitting(children, room, LETTER);
   return <text x={x} y={y} text-anchor={anchor} fill={fill}>{short}{short !== children && <title>{children}</title>}</text>;
 }
 
@@ -83,8 +71,8 @@ export function Drawing({ plot, map, look }: { plot: Plot; map: boolean; look: L
 export function Lines({ plot, look, live = false }: { plot: Plot; look: Look; live?: boolean }) {
   const { wide } = look;
   const colors = inks(look.dark);
-  const shown = plot.series.slice(0, CURVES_MAX);
-  const drawn = { ...plot, series: shown };
+  const drawn = drawnOf(plot);
+  const shown = drawn.series;
   const [places, values] = [placesOf(drawn), valuesOf(drawn)];
   const x = scaleOf(places, look.logX ?? isWide(places), LEFT + 8, wide - RIGHT - 8, 8, false);
   const bottom = TOP + (live ? LOW : HIGH);
@@ -144,13 +132,13 @@ function withRoom(values: number[], place: (value: number) => number, over: stri
 function Curve({ series, color, dash, colors, x, y, bottom, dots }: { series: Series; color: string; dash: string | undefined; colors: Inks; x(value: number): number; y(value: number): number; bottom: number; dots: boolean }) {
   const measured = series.points.filter((point): point is Point & { value: number } => point.value !== undefined);
   const bounds = series.points.filter((point): point is Point & { bound: number } => point.bound !== undefined);
-  const line = (points: [number, number][]) => points.map(([left, top], at) => `${at === 0 ? "M" : "L"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
+  const path = (points: [number, number][]) => points.map(([left, top], at) => `${at === 0 ? "M" : "L"}${left.toFixed(1)} ${top.toFixed(1)}`).join("");
   const clamped = (value: number) => Math.min(bottom, Math.max(TOP + 2, y(value)));
   return (
     <g>
-      {bounds.length > 1 && <path d={line(bounds.map((point) => [x(point.at), y(point.bound)]))} fill="none" stroke={colors.quiet} stroke-width="2" stroke-dasharray="1 4" stroke-linecap="round" />}
+      {bounds.length > 1 && <path d={path(bounds.map((point) => [x(point.at), y(point.bound)]))} fill="none" stroke={colors.quiet} stroke-width="2" stroke-dasharray="1 4" stroke-linecap="round" />}
       {series.points.map((point) => point.published !== undefined && <Bracket key={point.at} at={x(point.at)} least={point.published.least === undefined ? undefined : clamped(point.published.least)} most={point.published.most === undefined ? undefined : clamped(point.published.most)} color={colors.quiet} />)}
-      <path d={line(measured.map((point) => [x(point.at), y(point.value)]))} fill="none" stroke={color} stroke-width="2" stroke-dasharray={dash} />
+      <path d={path(measured.map((point) => [x(point.at), y(point.value)]))} fill="none" stroke={color} stroke-width="2" stroke-dasharray={dash} />
       {dots && measured.map((point) => (
         <g key={point.at}>
           {point.spread !== undefined && <path d={`M${x(point.at)} ${y(point.spread[0])}V${y(point.spread[1])}m-4 0h8M${x(point.at) - 4} ${y(point.spread[0])}h8`} fill="none" stroke={color} stroke-width="1.5" />}
@@ -213,8 +201,10 @@ function Bars({ plot, look }: { plot: Plot; look: Look }) {
 function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
   const { wide, dark } = look;
   const colors = inks(dark);
-  const places = placesOf(plot);
-  const rows = plot.series.slice(0, CURVES_MAX);
+  const drawn = drawnOf(plot);
+  const rows = drawn.series;
+  const places = placesOf(drawn);
+  const columns = new Map(places.map((value, at) => [value, at]));
   const [least, most] = ends(rows.flatMap((one) => one.points.flatMap((point) => (point.value === undefined ? [] : [point.value]))));
   const logarithmic = look.logY ?? isWide([least, most]);
   const share = (value: number) => {
@@ -224,15 +214,16 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
   const shade = (value: number) => colorOf(rampOf(Math.round(Math.min(1, Math.max(0, share(value))) * WHOLE)), dark);
   const left = Math.min(wide * 0.4, 14 + Math.max(...rows.map((one) => one.name.length)) * LETTER);
   const cell = (wide - left - RIGHT) / places.length;
+  const columnAt = (value: number) => left + (columns.get(value) ?? 0) * cell;
   const row = 26;
   const bottom = TOP + 20 + rows.length * row;
   const steps = 24;
   const isMarked = rows.some((one) => one.points.some((point) => !point.held && point.value !== undefined));
-  const named = withRoom(places, (value) => left + (places.indexOf(value) + 0.5) * cell, plot.over);
+  const named = withRoom(places, (value) => columnAt(value) + cell / 2, plot.over);
   return (
     <Frame wide={wide} high={bottom + 50 + (isMarked ? LINE : 0)} look={look} name={`${unitOf(plot)} as a heat map; the table has the values`}>
       <Words x={4} y={14} room={wide - 8} fill={colors.letters}>{`${unitOf(plot)}, over ${plot.over}`}</Words>
-      {named.map((value) => <text key={value} x={left + (places.indexOf(value) + 0.5) * cell} y={TOP + 12} text-anchor="middle">{placeText(plot.over, value)}</text>)}
+      {named.map((value) => <text key={value} x={columnAt(value) + cell / 2} y={TOP + 12} text-anchor="middle">{placeText(plot.over, value)}</text>)}
       {rows.map((one, at) => (
         <g key={one.name}>
           <Words x={left - 8} y={TOP + 37 + at * row} room={left - 12} anchor="end" fill={colors.letters}>{one.name}</Words>
@@ -240,11 +231,11 @@ function HeatMap({ plot, look }: { plot: Plot; look: Look }) {
             if (point.value === undefined) return null;
             const color = shade(point.value);
             const text = `${digits(point.value)}${point.held ? "" : " ✗"}`;
-            const [x, y] = [left + places.indexOf(point.at) * cell, TOP + 20 + at * row];
+            const [x, y] = [columnAt(point.at), TOP + 20 + at * row];
             return (
               <g key={point.at}>
                 <rect x={x + 0.5} y={y + 0.5} width={Math.max(1, cell - 1)} height={row - 1} fill={css(color)}><title>{`${point.name}: ${text}`}</title></rect>
-                {text.length * LETTER < cell - 4 && <text x={x + cell / 2} y={y + 17} text-anchor="middle" fill={isBright(color) ? "#14202b" : "#ffffff"}>{text}</text>}
+                {text.length * LETTER < cell - 4 && <text x={x + cell / 2} y={y + 17} text-anchor="middle" fill={isBright(color) ? ink(false) : "#ffffff"}>{text}</text>}
               </g>
             );
           })}

@@ -1,20 +1,21 @@
 // A small live emulation: traffic, adaptive routing, and cables to cut, as the authors of experiment E1 saw it.
+import { Code, ConnectError } from "@connectrpc/connect";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ListTrafficResponse, TrafficStatus } from "../../gen/weft/emulator/v1/emulator_pb";
 import { addressAt, moment } from "../address";
-import { emulatorCalls, ORDER_PATIENCE, routeCalls, whyOf } from "../api";
+import { emulatorCalls, ORDER_PATIENCE, PLAN_PATIENCE, routeCalls, whyOf } from "../api";
 import { propose } from "../dialog";
 import type { Layout } from "../fabric";
 import { isDark } from "../palette";
 import { usePolled } from "../poll";
 import { saveCsv } from "../save";
-import { layout, scheme, source, sums, theme } from "../store";
-import { mayOrder, WhyNot } from "../who";
-import { guidText, many } from "../words";
+import { layout, scheme, sums, theme } from "../store";
+import { mayAdminister, mayOrder, WhyNot } from "../who";
+import { DRAWING_MAX, useWidth } from "../width";
+import { guidText, many, shortName } from "../words";
 import { Lines } from "./drawing";
 import { Links } from "./links";
-import { useWidth } from "./opened";
 import { findPairs } from "./pairs";
 import type { Plot } from "./plots";
 import { visible } from "./results";
@@ -24,7 +25,6 @@ const PACE = 1_000;
 const KEPT_MAX = 120;
 /** Threshold that moves a route as soon as a buffer is full, as in E1. */
 const THRESHOLD = 7;
-const PLAN_PATIENCE = 60_000;
 const GIGA = 1e9;
 
 export function Emulation() {
@@ -57,7 +57,7 @@ export function Emulation() {
 function patternText(nodes: Layout | undefined, pattern: string): string {
   const named = pattern.replace(/0x([0-9a-f]{1,16})/gi, (text) => {
     const node = nodes?.find(BigInt(text));
-    return node === undefined || nodes === undefined ? text : nodes.names[node].replace(/ hfi\d+_\d+$/, "");
+    return node === undefined || nodes === undefined ? text : shortName(nodes, node);
   });
   return visible(named.replace(/^pairs /, "").replaceAll(":", " to "));
 }
@@ -149,7 +149,7 @@ function Start({ jobs, again }: { jobs: TrafficStatus[]; again(): void }) {
       if (chosen.value === 0 && found === undefined) {
         failed.value = "no two pairs share a link between switches here: that takes two switches with two hosts each and a link between switches that two routes have to share";
       } else {
-        const named = (node: number) => nodes.names[node].replace(/ hfi\d+_\d+$/, "");
+        const named = (node: number) => shortName(nodes, node);
         const first = freeName(jobs, word);
         const each = found === undefined
           ? [{ name: first, pattern: pattern(sums.value.hosts) }]
@@ -196,7 +196,7 @@ function Start({ jobs, again }: { jobs: TrafficStatus[]; again(): void }) {
 /** Throughput of each flow over the last two minutes. */
 function Throughput({ answer }: { answer: ListTrafficResponse }) {
   scheme.value;
-  const [holder, wide] = useWidth();
+  const [holder, wide] = useWidth(DRAWING_MAX);
   const kept = useSignal<{ time: number; rates: Map<string, number> }[]>([]);
   useEffect(() => {
     const rates = new Map(answer.jobs.map((one) => [visible(one.job?.name ?? ""), one.bytesPerSecond / GIGA]));
@@ -220,20 +220,25 @@ function Throughput({ answer }: { answer: ListTrafficResponse }) {
 
 function Adaptive({ answer, again }: { answer: ListTrafficResponse; again(): void }) {
   const on = answer.adaptiveSwitches > 0;
-  const may = source.value?.role === "administer";
   const asked = () =>
     propose({
       title: `Switch adaptive routing ${on ? "off" : "on"}`,
       button: `Switch it ${on ? "off" : "on"}`,
-      plain: true,
       says: on
         ? <p>A plan of the routes without it is made, with proof, and put in force: each packet takes the one route of the tables again.</p>
         : <p>A plan of the routes with it is made, with proof, and put in force: a switch moves a route to another port that leads there as well, as soon as a buffer is full (threshold {THRESHOLD}). It lasts until you switch it off, or the configuration is read again.</p>,
-      run: async () => {
-        const label = { author: source.value?.identity ?? "" };
+      run: async ({ reason, author }) => {
+        const label = { reason, author };
         const planned = await routeCalls.planRoutes({ change: { case: "adaptive", value: { $typeName: "weft.v1.AdaptiveChange", enabled: !on, threshold: on ? 0 : THRESHOLD } }, label }, { timeoutMs: PLAN_PATIENCE });
         if (planned.planId === undefined) throw new Error("no plan was made");
-        await routeCalls.applyRoutePlan({ planId: planned.planId, label }, { timeoutMs: ORDER_PATIENCE });
+        try {
+          await routeCalls.applyRoutePlan({ planId: planned.planId, label }, { timeoutMs: ORDER_PATIENCE });
+        } catch (error) {
+          // The plan is there, and somebody else may apply it.
+          if (ConnectError.from(error).code !== Code.PermissionDenied) throw error;
+          location.hash = addressAt({ kind: "plan", id: planned.operationId }, undefined);
+          return `The plan is made and not applied: ${whyOf(error)}`;
+        }
         again();
         return `Adaptive routing is switched ${on ? "off" : "on"}; the switches are written now.`;
       },
@@ -242,7 +247,7 @@ function Adaptive({ answer, again }: { answer: ListTrafficResponse; again(): voi
     <>
       <h2>Adaptive routing</h2>
       <p role="status">Adaptive routing is <b>{on ? `on, in ${many(answer.adaptiveSwitches, "switch", "switches")}` : "off"}</b>. {many(Number(answer.routesMoved), "route")} moved by it.</p>
-      {may ? <p class="buttons"><button type="button" onClick={asked}>Switch it {on ? "off" : "on"}…</button></p> : mayOrder() && <p class="quiet">Switching it needs the role <b>administer</b>.</p>}
+      {mayAdminister() ? <p class="buttons"><button type="button" onClick={asked}>Switch it {on ? "off" : "on"}…</button></p> : mayOrder() && <p class="quiet">Switching it needs the role <b>administer</b>.</p>}
     </>
   );
 }

@@ -3,14 +3,15 @@ import { useComputed } from "@preact/signals";
 import { emulatorCalls, ORDER_PATIENCE } from "../api";
 import { propose } from "../dialog";
 import { Kind, type Layout, NO_PEER, UNKNOWN, WHOLE } from "../fabric";
-import { isWrong, kindOf, percent, rampOf, Shade } from "../kinds";
-import { colorOf, css, isDark } from "../palette";
-import { saveCsv, saveSvg } from "../save";
+import { busier, isWrong, kindOf, percent, rampOf, Shade } from "../kinds";
+import { colorOf, css, ink, isDark, panel, quiet } from "../palette";
+import { Ramp } from "../ramp";
+import { saveCsv, saveDrawing } from "../save";
 import { beat, columns, layout, readings, scheme, shades, theme } from "../store";
 import { PortName } from "../tables";
-import { many } from "../words";
 import { mayOrder } from "../who";
-import { useWidth } from "./opened";
+import { DRAWING_MAX, useWidth } from "../width";
+import { fitting, many, shortName } from "../words";
 
 /** Nodes and links that are drawn with lines, and links of the table. */
 const NODES_MAX = 200;
@@ -49,7 +50,10 @@ function linkOf(nodes: Layout, first: number): Link {
 
 /** The links that are looked at first: those that are cut, then the busiest. */
 function firstLinks(nodes: Layout): Link[] {
-  const order = (link: Link) => (isCut(link) ? WHOLE + 1 : busiest(link) === UNKNOWN ? -1 : busiest(link));
+  const order = (link: Link) => {
+    const load = busier(link.out, link.back);
+    return isCut(link) ? WHOLE + 1 : load === UNKNOWN ? -1 : load;
+  };
   const found: { link: Link; order: number }[] = [];
   for (const end of firstEnds(nodes)) {
     const link = linkOf(nodes, end);
@@ -60,11 +64,6 @@ function firstLinks(nodes: Layout): Link[] {
     found.length = Math.min(found.length, ROWS_MAX);
   }
   return found.map(({ link }) => link);
-}
-
-/** Load of the busier direction. */
-function busiest({ out, back }: Link): number {
-  return out === UNKNOWN ? back : back === UNKNOWN ? out : Math.max(out, back);
 }
 
 /** Whether its cable is cut, as far as the manager sees. */
@@ -104,7 +103,7 @@ export function Links() {
     <>
       <h2>Links</h2>
       <p class="quiet">
-        The colour is the load of the busier direction, as the performance manager read it{read === undefined ? "" : ` at ${new Date(read.time * 1000).toLocaleTimeString("en-GB")}`}: <span class="time">0 % <Ramp /> 100 %</span>.
+        The colour is the load of the busier direction, as the performance manager read it{read === undefined ? "" : ` at ${new Date(read.time * 1000).toLocaleTimeString("en-GB")}`}: <span class="time"><Ramp /></span>.
         {mayOrder() && isSmall && " A click on a line asks whether to cut its cable."}
       </p>
       {isSmall ? <Drawn nodes={nodes} links={[...firstEnds(nodes)].map((end) => linkOf(nodes, end))} /> : <p class="quiet">Lines are drawn of up to {NODES_MAX} nodes and {LINKS_MAX} links; this fabric has {nodes.nodes.toLocaleString("en")} and {count.value.toLocaleString("en")}. A small one: <code>weftd --emulate 'pgft:2;4,2;1,2;1,1'</code></p>}
@@ -113,30 +112,20 @@ export function Links() {
   );
 }
 
-function Ramp() {
-  scheme.value;
-  const dark = isDark(theme.value);
-  return <span class="ramp" aria-hidden="true">{Array.from({ length: 8 }, (_, at) => <i key={at} style={{ background: css(colorOf(rampOf((at / 7) * WHOLE), dark)) }} />)}</span>;
-}
-
 /** Tiers as rows, the highest on top, with a line for each link. */
 function Drawn({ nodes, links }: { nodes: Layout; links: Link[] }) {
-  const [holder, wide] = useWidth();
+  const [holder, wide] = useWidth<HTMLDivElement>(DRAWING_MAX);
   const dark = isDark(theme.value);
   const rows = rowsOf(nodes);
   const room = Math.max(wide.value, ...rows.map((row) => row.length * ROOM));
   const place = new Map<number, [number, number]>();
   rows.forEach((row, tier) => row.forEach((node, at) => place.set(node, [((at + 0.5) * room) / row.length, 22 + tier * TIER])));
   const beside = new Map<string, number>();
-  const save = () => {
-    const drawing = holder.current?.querySelector("svg");
-    if (drawing) saveSvg("links", new XMLSerializer().serializeToString(drawing));
-  };
-  const [letters, box, edge] = dark ? ["#e8eef3", "#151d25", "#98a7b4"] : ["#14202b", "#f6f8fa", "#55626e"];
+  const [letters, box, edge] = [ink(dark), panel(dark), quiet(dark)];
   const high = 22 + (rows.length - 1) * TIER + 40;
   return (
     <>
-      <div class="scroll" ref={holder as never} tabIndex={0} role="region" aria-label="Picture of the links; the table below has the same">
+      <div class="scroll" ref={holder} tabIndex={0} role="region" aria-label="Picture of the links; the table below has the same">
         {wide.value > 0 && (
           <svg xmlns="http://www.w3.org/2000/svg" width={room} height={high} viewBox={`0 0 ${room} ${high}`} font-family="system-ui, sans-serif" font-size="11" aria-hidden="true" class="cables">
             {links.map((link) => {
@@ -149,7 +138,7 @@ function Drawn({ nodes, links }: { nodes: Layout; links: Link[] }) {
               // Links of the same two nodes lie side by side.
               const aside = (number % 2 === 0 ? 1 : -1) * Math.ceil(number / 2) * 7;
               const d = `M${from[0] + aside} ${from[1]}L${to[0] + aside} ${to[1]}`;
-              const load = busiest(link);
+              const load = busier(link.out, link.back);
               const color = css(colorOf(isWrong(link.shade) ? link.shade : rampOf(load), dark));
               const words = `${nameOf(nodes, link.port)} – ${nameOf(nodes, link.peer)}: ${isWrong(link.shade) ? kindOf(link.shade).name : `${percent(link.out)} up, ${percent(link.back)} down`}`;
               return (
@@ -163,13 +152,12 @@ function Drawn({ nodes, links }: { nodes: Layout; links: Link[] }) {
               const [x, y] = place.get(node) ?? [0, 0];
               const isSwitch = nodes.isSwitch(node);
               const half = Math.min(NAME, room / row.length - 4) / 2;
-              const most = Math.floor((2 * half - 6) / LETTER);
-              const name = isSwitch ? nodes.names[node] : nodes.names[node].replace(/ hfi\d+_\d+$/, "");
-              const short = [...name].length > most ? (most < 3 ? "" : `${[...name].slice(0, most - 1).join("")}…`) : name;
+              const name = shortName(nodes, node);
+              const short = fitting(name, 2 * half - 6, LETTER);
               return (
                 <g key={node}>
                   {isSwitch ? <rect x={x - half} y={y - 12} width={2 * half} height={24} rx={5} fill={box} stroke={edge} /> : <circle cx={x} cy={y} r={5} fill={box} stroke={edge} />}
-                  <text x={x} y={isSwitch ? y + 4 : y + 20} text-anchor="middle" fill={letters} direction="ltr" unicode-bidi="isolate">{short}</text>
+                  <text x={x} y={isSwitch ? y + 4 : y + 20} text-anchor="middle" fill={letters} direction="ltr" unicode-bidi="isolate">{short !== name && short.length < 3 ? "" : short}</text>
                   <title>{nodes.names[node]}</title>
                 </g>
               );
@@ -177,7 +165,7 @@ function Drawn({ nodes, links }: { nodes: Layout; links: Link[] }) {
           </svg>
         )}
       </div>
-      <button type="button" class="more" onClick={save}>Save as SVG</button>
+      <button type="button" class="more" onClick={() => saveDrawing("links", holder.current)}>Save as SVG</button>
     </>
   );
 }

@@ -1,12 +1,12 @@
 // Results of experiments that somebody opens from his disk: nothing of them leaves the browser.
 import { signal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import { isDark } from "../palette";
-import { saveCsv, saveSvg } from "../save";
+import { saveCsv, saveDrawing } from "../save";
 import { scheme, theme } from "../store";
+import { DRAWING_MAX, useWidth } from "../width";
 import { many } from "../words";
-import { CURVES_MAX, Drawing } from "./drawing";
-import { digits, isMap, isWide, placesOf, type Plot, plotsOf, valuesOf } from "./plots";
+import { Drawing } from "./drawing";
+import { CURVES_MAX, digits, isMap, isWide, placesOf, type Plot, plotsOf, POINTS_MAX, valuesOf } from "./plots";
 import { FILE_MAX, LINES_MAX, Refused, type Row, rowsOf, textOf, visible } from "./results";
 
 /** Files that are taken at once, and rows of a table that are shown. */
@@ -118,7 +118,7 @@ function nameOf(plot: Plot): string {
 
 function Chart({ plot, title }: { plot: Plot; title: string }) {
   scheme.value;
-  const [holder, wide] = useWidth();
+  const [holder, wide] = useWidth(DRAWING_MAX);
   const map = useSignal(false);
   const [logX, logY] = [useSignal<boolean | undefined>(undefined), useSignal<boolean | undefined>(undefined)];
   const [places, values] = [placesOf(plot), valuesOf(plot)];
@@ -127,34 +127,19 @@ function Chart({ plot, title }: { plot: Plot; title: string }) {
     <label><input type="checkbox" checked={value.value ?? usual} onChange={(event) => (value.value = event.currentTarget.checked)} /> {label}</label>
   );
   const positive = (all: number[]) => all.every((value) => value > 0);
-  const save = () => {
-    const drawing = holder.current?.querySelector("svg");
-    if (drawing) saveSvg(`${title} ${plot.metric}`, new XMLSerializer().serializeToString(drawing));
-  };
   return (
     <>
       <p class="paints">
         {isMap(plot) && [false, true].map((to) => <button type="button" key={String(to)} class={map.value === to ? "chip on" : "chip"} aria-pressed={map.value === to} onClick={() => (map.value = to)}>{to ? "heat map" : "curves"}</button>)}
         {plot.over !== "" && !map.value && check(`${plot.over} in powers`, logX, isWide(places), positive(places))}
         {check("values in powers of ten", logY, plot.over !== "" && isWide(values), positive(values))}
-        <button type="button" class="more" onClick={save}>Save as SVG</button>
+        <button type="button" class="more" onClick={() => saveDrawing(`${title} ${plot.metric}`, holder.current)}>Save as SVG</button>
       </p>
       <figure class="plot" ref={holder}>{wide.value > 0 && <Drawing plot={plot} map={map.value && isMap(plot)} look={look} />}</figure>
       {plot.series.length > CURVES_MAX && <p class="quiet">Drawn are {CURVES_MAX} of {plot.series.length} curves; the table has all.</p>}
+      {plot.over !== "" && plot.series.some((one) => one.points.length > POINTS_MAX) && <p class="quiet">Drawn are at most {POINTS_MAX} points of a curve, evenly; the file has all.</p>}
     </>
   );
-}
-
-/** An element and its width, pixels: a drawing fits it. */
-export function useWidth() {
-  const holder = useRef<HTMLElement>(null);
-  const wide = useSignal(0);
-  useEffect(() => {
-    const size = new ResizeObserver(([entry]) => (wide.value = Math.min(1_200, Math.floor(entry?.contentRect.width ?? 0))));
-    if (holder.current !== null) size.observe(holder.current);
-    return () => size.disconnect();
-  }, []);
-  return [holder, wide] as const;
 }
 
 const HEAD = ["case", "metric", "measured", "unit", "least", "most", "published from", "published to", "verdict"];

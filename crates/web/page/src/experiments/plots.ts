@@ -29,6 +29,9 @@ export interface Plot {
   series: Series[];
 }
 
+/** Curves that are drawn, and points of each. */
+export const CURVES_MAX = 42;
+export const POINTS_MAX = 500;
 /** Metrics that belong to another one: its least, its most, and what the links allow. */
 const LEAST = "_min";
 const MOST = "_max";
@@ -38,16 +41,20 @@ const BOUND = "_bound";
 export function plotsOf(rows: Row[]): Plot[] {
   const byCase = new Map(rows.map((row) => [`${row.case}\n${row.metric}`, row]));
   const metrics = new Set(rows.map((row) => row.metric));
-  const plots = new Map<string, Plot>();
+  const plots = new Map<string, { plot: Plot; series: Map<string, Series> }>();
   for (const row of rows) {
     const belongs = [LEAST, MOST, BOUND].some((end) => row.metric.endsWith(end) && metrics.has(row.metric.slice(0, -end.length)));
     if (belongs) continue;
     const key = `${row.metric}\n${row.over}`;
-    const plot = plots.get(key) ?? { metric: row.metric, unit: row.unit, over: row.over, series: [] };
-    plots.set(key, plot);
-    plot.unit ||= row.unit;
-    let series = plot.series.find((one) => one.name === row.curve);
-    if (series === undefined) plot.series.push((series = { name: row.curve, points: [] }));
+    const own = plots.get(key) ?? { plot: { metric: row.metric, unit: row.unit, over: row.over, series: [] }, series: new Map<string, Series>() };
+    plots.set(key, own);
+    own.plot.unit ||= row.unit;
+    let series = own.series.get(row.curve);
+    if (series === undefined) {
+      series = { name: row.curve, points: [] };
+      own.series.set(row.curve, series);
+      own.plot.series.push(series);
+    }
     const beside = (end: string) => byCase.get(`${row.case}\n${row.metric}${end}`)?.measured;
     const [least, most] = [row.least ?? beside(LEAST), row.most ?? beside(MOST)];
     series.points.push({
@@ -60,7 +67,7 @@ export function plotsOf(rows: Row[]): Plot[] {
       bound: beside(BOUND),
     });
   }
-  const found = [...plots.values()];
+  const found = [...plots.values()].map(({ plot }) => plot);
   found.forEach((plot) => plot.over !== "" && plot.series.forEach((one) => one.points.sort((a, b) => a.at - b.at)));
   return found.filter((plot) => plot.series.some((one) => one.points.some((point) => point.value !== undefined)));
 }
@@ -68,6 +75,11 @@ export function plotsOf(rows: Row[]): Plot[] {
 /** Whether a plot has a heat map: two curves and two places along the axis. */
 export function isMap(plot: Plot): boolean {
   return plot.over !== "" && plot.series.length > 1 && placesOf(plot).length > 1;
+}
+
+/** As much of a plot as is drawn: its first curves, and points of each, evenly. */
+export function drawnOf(plot: Plot): Plot {
+  return { ...plot, series: plot.series.slice(0, CURVES_MAX).map((one) => ({ ...one, points: thinned(one.points, POINTS_MAX) })) };
 }
 
 /** The places along the axis. */
@@ -135,7 +147,7 @@ function decades(low: number, high: number): number[] {
 }
 
 /** At most so many of them, evenly. */
-export function thinned(values: number[], most: number): number[] {
+function thinned<T>(values: T[], most: number): T[] {
   const step = Math.max(1, Math.ceil(values.length / Math.max(1, most)));
   return values.filter((_, at) => at % step === 0);
 }

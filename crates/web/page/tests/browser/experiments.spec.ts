@@ -13,9 +13,9 @@ const RESULTS = "tests/browser/results.csv";
 /** Payload that one link carries, and two, GB/s (Intel, "Adaptive Routing with Intel Omni-Path Architecture"). */
 const [ONE, TWO] = [12.38, 24.7];
 
-/** What somebody at a loopback address may do from now on. */
-function loopbackMay(role: string): void {
-  writeFileSync(rules, `loopback = "${role}"\n`);
+/** What somebody at a loopback address may do from now on, and which plans need a second person. */
+function loopbackMay(role: string, twoPersons = "none"): void {
+  writeFileSync(rules, `loopback = "${role}"\n[plans]\ntwo_persons = "${twoPersons}"\n`);
 }
 
 test.describe.configure({ timeout: 180_000 });
@@ -193,6 +193,7 @@ test("E1: the hot link is found, and adaptive routing relieves it", async ({ pag
 
   await page.getByRole("button", { name: "Switch it on…" }).click();
   await expect(dialog).toContainText("as soon as a buffer is full");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("as in E1");
   await dialog.getByRole("button", { name: "Switch it on" }).click();
   await expect(page.getByText(/Adaptive routing is on, in \d+ switches/)).toBeVisible();
   await expect.poll(() => throughput(page)).toBeGreaterThan(1.5 * ONE);
@@ -222,8 +223,10 @@ test("E1: the hot link is found, and adaptive routing relieves it", async ({ pag
   expect(daemon.audited("SetCable").map((record) => [record.identity, record.result])).toEqual([["loopback", "ok"], ["loopback", "ok"]]);
 
   await page.getByRole("button", { name: "Switch it off…" }).click();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("E1 is over");
   await dialog.getByRole("button", { name: "Switch it off" }).click();
   await expect(page.getByText("Adaptive routing is off")).toBeVisible();
+  for (const method of ["PlanRoutes", "ApplyRoutePlan"]) expect(daemon.audited(method).map((record) => record.reason).sort()).toEqual(["E1 is over", "as in E1"]);
   await page.getByRole("button", { name: "Stop all traffic…" }).click();
   await dialog.getByRole("button", { name: "Stop it" }).click();
   await expect(page.getByText("No traffic.")).toBeVisible();
@@ -244,6 +247,29 @@ test("what cannot be started is said", async ({ page }) => {
   await page.getByRole("button", { name: "Stop uniform 1…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Stop it" }).click();
   await expect(page.getByText("No traffic.")).toBeVisible();
+});
+
+test("where a plan needs a second person, one is led to the plan", async ({ page }) => {
+  const known = "loopback without a certificate: administer";
+  const before = daemon.logged(known);
+  loopbackMay("administer", "all");
+  daemon.reload();
+  await expect.poll(() => daemon.logged(known)).toBeGreaterThan(before);
+  await page.goto(`${daemon.page}#/experiments/live`);
+  await page.getByRole("button", { name: "Switch it on…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("button", { name: "Switch it on" })).toBeDisabled();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("I alone");
+  await dialog.getByRole("button", { name: "Switch it on" }).click();
+  await expect(page.locator(".done")).toContainText(/The plan is made and not applied: who made plan \d+ is not known/);
+  await expect(page).toHaveURL(/#\/plan\//);
+  await expect(page.getByText("can be applied")).toBeVisible();
+  await page.getByRole("button", { name: "Give up…" }).click();
+  await dialog.getByRole("button", { name: "Give the plan up" }).click();
+  await expect(dialog).toHaveCount(0);
+  loopbackMay("administer");
+  daemon.reload();
+  await expect.poll(() => daemon.logged(known)).toBeGreaterThan(before + 1);
 });
 
 test("who may only look has no buttons, and is refused where his role was taken away meanwhile", async ({ page }) => {

@@ -66,3 +66,12 @@ test("a link lets one browser in as who asked for it, and nobody after that", as
   await expect(page.locator(".lost")).toBeVisible();
   await context.close();
 });
+test("where no answer comes to a link, it is not said that the link can be used again", async ({ browser }) => {
+  const { context, page } = await fresh(browser);
+  await page.route("**/link", (route) => route.abort());
+  await page.goto(link());
+  await expect(page.getByRole("alert")).toContainText("It is not known whether the link was used: weftd does not answer");
+  expect(page.url()).toBe(daemon.page);
+  await context.close();
+});
+

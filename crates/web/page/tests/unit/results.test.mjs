@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { load, random } from "./load.mjs";
 
 const { rowsOf, textOf, visible, FILE_MAX } = await load("src/experiments/results.ts");
-const { plotsOf, isMap, placesOf, scaleOf, digits, placeText } = await load("src/experiments/plots.ts");
+const { plotsOf, isMap, placesOf, scaleOf, digits, placeText, CURVES_MAX, POINTS_MAX } = await load("src/experiments/plots.ts");
+const { Drawing } = await load("src/experiments/drawing.tsx");
 
 const HEAD = "experiment,case,metric,measured,unit,published,within_percent,bounds,verdict,curve,over,at,least,most\n";
 
@@ -73,6 +74,32 @@ test("what is no result is refused: what, where, and what is allowed", () => {
   for (const [text, expected] of cases) assert.throws(() => rowsOf("e.csv", text), expected);
   assert.throws(() => textOf("e.csv", new ArrayBuffer(FILE_MAX + 1)), /e\.csv has 16,777,217 bytes, allowed: up to 16,777,216/);
   assert.throws(() => textOf("e.csv", Uint8Array.from([0x61, 0xff]).buffer), /is no text in UTF-8/);
+});
+
+/** Number of elements of a drawing. */
+function elementsOf(drawn) {
+  if (Array.isArray(drawn)) return drawn.reduce((sum, one) => sum + elementsOf(one), 0);
+  if (drawn === null || typeof drawn !== "object") return 0;
+  return typeof drawn.type === "function" ? elementsOf(drawn.type(drawn.props)) : 1 + elementsOf(drawn.props.children);
+}
+
+test("as many curves and places as a file may have are drawn in part, and soon", () => {
+  const swept = (line) => Array.from({ length: 99_999 }, (_, at) => `E6,case ${at},m,${at + 1},us,,,,,${line(at)},,`).join("\n");
+  const look = { wide: 1_000, dark: true, logX: undefined, logY: undefined };
+  const shapes = [
+    [(at) => `curve ${at},gone,${at % 2}`, 99_999, 2, CURVES_MAX],
+    [(at) => `curve ${at % 2},gone,${at}`, 2, 99_999, 2 * POINTS_MAX],
+  ];
+  for (const [line, curves, places, points] of shapes) {
+    const start = performance.now();
+    const [plot] = plotsOf(rowsOf("e.csv", HEAD + swept(line)));
+    assert.deepEqual([plot.series.length, placesOf(plot).length], [curves, places]);
+    for (const map of [false, true]) {
+      const elements = elementsOf(Drawing({ plot, map, look }));
+      assert.ok(elements >= points && elements < 4 * points + 500, `${elements} elements for ${points} points`);
+    }
+    assert.ok(performance.now() - start < 5_000, `${performance.now() - start} ms`);
+  }
 });
 
 test("random bytes never do anything but be refused", () => {

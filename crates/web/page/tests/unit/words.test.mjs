@@ -1,5 +1,6 @@
 // Addresses of views, and what a search finds.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { load } from "./load.mjs";
 
@@ -10,7 +11,9 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
 const { addressAt, addressOf, momentOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
-const { kindOf, shadeOf } = await load("src/kinds.ts");
+const { busier, kindOf, shadeOf } = await load("src/kinds.ts");
+const palette = await load("src/palette.ts");
+const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
 const { search } = await load("src/search.tsx");
 
@@ -96,4 +99,31 @@ test("nodes are found by name, GUID and LID, and ports by name and number", () =
   assert.deepEqual(found("rack 7:3"), ["rack 7:3"]);
   assert.deepEqual(found("<b>"), ["<b>x</b>"]);
   assert.deepEqual(found("   "), []);
+});
+
+test("drawings have the colours of the page", () => {
+  const css = readFileSync("src/page.css", "utf8");
+  for (const name of ["ink", "quiet", "panel", "line"]) {
+    const [light, ...dark] = [...css.matchAll(new RegExp(`--${name}: (#[0-9a-f]{6});`, "g"))].map((found) => found[1]);
+    assert.equal(dark.length, 2, name);
+    assert.equal(palette[name](false), light, name);
+    for (const own of dark) assert.equal(palette[name](true), own, name);
+  }
+});
+
+test("a text is cut to the room that it has", () => {
+  assert.equal(fitting("core12", 60, 10), "core12");
+  assert.equal(fitting("core12", 59, 10), "core…");
+  // Letters of other scripts are wider, and none is cut in two.
+  assert.equal(fitting("核心核心", 60, 10), "核心…");
+  assert.equal(fitting("😀😀😀", 40, 10), "😀…");
+});
+
+test("a host is named without its HFI, and a switch as it is", () => {
+  const nodes = { names: ["node1 hfi1_0", "edge1 hfi1_0", "node2"], isSwitch: (node) => node === 1 };
+  assert.deepEqual([0, 1, 2].map((node) => shortName(nodes, node)), ["node1", "edge1 hfi1_0", "node2"]);
+});
+
+test("of two loads the one that is known counts, or the greater", () => {
+  assert.deepEqual([busier(255, 255), busier(255, 0), busier(0, 255), busier(3, 7)], [255, 0, 0, 7]);
 });
