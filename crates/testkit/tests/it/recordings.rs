@@ -263,8 +263,9 @@ fn a_checkpoint_of_a_thousand_hosts_takes_milliseconds() {
     let state = |most| weft_state::read_within::<(Manager, Plans)>(checkpoint.bytes(), most);
     let times = (1..).find(|times| state(times * raw).is_ok()).unwrap();
     println!("read within {times} bytes of memory for each of it");
-    // Others may take twice as much.
-    assert!(2 * times * raw <= weft_state::memory_max(raw), "{times}");
+    // Others may take twice as much, whatever is granted to small ones.
+    let granted = weft_state::memory_max(raw) - weft_state::memory_max(0);
+    assert!(2 * times * raw <= granted, "{times}");
     let most = Duration::from_millis(hosts / 10);
     assert!(froze < most, "{froze:?}, at most {most:?}");
 }
