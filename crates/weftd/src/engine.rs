@@ -61,6 +61,12 @@ enum End {
     FabricGone,
 }
 
+/// A command to change a port whose answer has not come.
+struct PortCommand {
+    order: PortOrder,
+    done: oneshot::Sender<Result<u64, CommandError>>,
+}
+
 /// The manager with all that connects it.
 pub(crate) struct Engine {
     manager: Recorded,
@@ -71,8 +77,8 @@ pub(crate) struct Engine {
     /// The start, nanoseconds since 1970.
     start_unix_ns: u64,
     persist: watch::Sender<Latest>,
-    next_id: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<u64, CommandError>>>,
+    last_id: u64,
+    ports: HashMap<u64, PortCommand>,
     last_sweep: u64,
     to_send: Vec<Packet>,
     dispatch: MadDispatch,
@@ -148,8 +154,8 @@ impl Engine {
             start: Instant::now(),
             start_unix_ns: unix_time_ns(),
             persist,
-            next_id: 0,
-            waiting: HashMap::new(),
+            last_id: 0,
+            ports: HashMap::new(),
             last_sweep: 0,
             to_send: Vec::new(),
             dispatch,
@@ -186,7 +192,7 @@ impl Engine {
             connection = again;
             self.hub.set_attached(true);
             info!(event = "attached", "the fabric is back");
-            self.command(Command::Sweep, None);
+            self.command(Command::Sweep);
         }
     }
 
@@ -502,7 +508,7 @@ impl Engine {
         // The requester may have gone.
         let _ = told.send(attached.map(|()| self.last_sweep + 1));
         if begins {
-            self.command(Command::Sweep, None);
+            self.command(Command::Sweep);
         }
     }
 
@@ -513,21 +519,21 @@ impl Engine {
         if !self.hub.attachment().attached {
             let _ = done.send(Err(CommandError::Detached { begun: false }));
         } else {
-            self.command(Command::Port(order), Some(done));
+            let id = self.next_id();
+            let command = Command::Port(order.clone());
+            self.ports.insert(id, PortCommand { order, done });
+            self.handle(Input::Command { id, command });
         }
     }
 
-    fn command(
-        &mut self,
-        command: Command,
-        done: Option<oneshot::Sender<Result<u64, CommandError>>>,
-    ) {
-        self.next_id += 1;
-        let id = self.next_id;
-        if let Some(done) = done {
-            self.waiting.insert(id, done);
-        }
+    fn command(&mut self, command: Command) {
+        let id = self.next_id();
         self.handle(Input::Command { id, command });
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
     }
 
     fn drain(&mut self) {
@@ -635,8 +641,14 @@ impl Engine {
 
     fn reply(&mut self, id: u64, result: Result<Reply, CommandError>) {
         let state = self.persist.borrow().number;
-        let unheard = match (self.waiting.remove(&id), result.map(|_| state)) {
-            (Some(done), result) => done.send(result).err().and_then(Result::err),
+        let unheard = match (self.ports.remove(&id), result.map(|_| state)) {
+            (Some(PortCommand { order, done }), result) => {
+                if result.is_ok() {
+                    // Before the events of the sweep that it causes.
+                    self.hub.tell(DaemonEvent::Port(Box::new(order)));
+                }
+                done.send(result).err().and_then(Result::err)
+            }
             (None, result) => result.err(),
         };
         if let Some(error) = unheard {

@@ -13,7 +13,6 @@ use super::Refusal;
 use super::disk::Disk;
 use super::requester::Requester;
 use crate::attachment::Attachment;
-use crate::event::DaemonEvent;
 use crate::event_hub::EventHub;
 use crate::event_log::port_changes::{done, name};
 use crate::request::{Request, ask};
@@ -40,7 +39,9 @@ impl UnderWay {
                     Ok(made) => made.map_err(Refusal::from),
                     Err(_) => Err(Refusal::Stopping),
                 };
-                tell(hub, &self.order, &made);
+                if let Err(error) = &made {
+                    log_failure(hub, &self.order, error);
+                }
                 *self.kept_as.insert((made?, Disk::deadline()))
             }
         };
@@ -134,17 +135,13 @@ impl Ports {
     }
 }
 
-/// Sends watchers the change, or logs why there is none.
-fn tell(hub: &EventHub, order: &PortOrder, made: &Result<u64, Refusal>) {
-    match made {
-        Ok(_) => hub.tell(DaemonEvent::Port(Box::new(order.clone()))),
-        Err(error) => warn!(
-            event = "port_not_changed",
-            node_guid = %order.node, node = hub.name_of(order.node), port = order.port.0, action = name(order.action),
-            reason = order.note.reason, author = order.note.author, peer = order.note.peer, %error,
-            "port {} of {}: no {}", order.port, order.node, name(order.action)
-        ),
-    }
+fn log_failure(hub: &EventHub, order: &PortOrder, error: &Refusal) {
+    warn!(
+        event = "port_not_changed",
+        node_guid = %order.node, node = hub.name_of(order.node), port = order.port.0, action = name(order.action),
+        reason = order.note.reason, author = order.note.author, peer = order.note.peer, %error,
+        "port {} of {}: no {}", order.port, order.node, name(order.action)
+    );
 }
 
 #[cfg(test)]
