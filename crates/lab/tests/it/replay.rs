@@ -129,13 +129,11 @@ fn a_recording_that_is_damaged_torn_or_none_says_where_and_what() {
     let whole = fs::read(&file).unwrap();
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
+    // A chunk of 100 bytes is begun.
+    let torn = [&whole[..], &100_u32.to_le_bytes(), b"check"].concat();
     for (bytes, code, said) in [
         (damaged, 1, "damaged at byte "),
-        (
-            whole[..whole.len() - 1].to_vec(),
-            0,
-            "was not written whole",
-        ),
+        (torn, 0, "was not written whole"),
     ] {
         fs::write(&file, bytes).unwrap();
         let (ended, text, error) = replay(&file, &[]);
