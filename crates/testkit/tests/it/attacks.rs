@@ -108,6 +108,15 @@ fn registrations_of_one_host_leave_room_for_others() {
 }
 
 #[test]
+fn a_partition_of_others_takes_nothing_from_a_host() {
+    check(Attack::ForeignPartition);
+    // Where the host is a member too, its datagrams arrive, and the judges notice.
+    for outcome in &outcomes(Attack::ForeignPartition, Guard::Unchecked) {
+        assert_eq!(outcome.verdict(), Verdict::Succeeded);
+    }
+}
+
+#[test]
 fn a_trap_storm_does_not_keep_the_manager_from_others() {
     check(Attack::TrapStorm);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use weft_fabric::{Guid, Lid, Tick, Topology};
 use weft_wire::Layout;
 use weft_wire::header::{method, status};
-use weft_wire::id::Gid;
+use weft_wire::id::{Gid, PKey};
 use weft_wire::rmpp::DATA_AT;
 use weft_wire::sa::{McMemberRecord, PathRecord, attribute as attributes};
 
@@ -26,6 +26,8 @@ const MGID: Gid = Gid {
     prefix: GROUPS,
     interface: Guid(0xB757),
 };
+/// Their partition, in which they send no datagrams.
+pub(super) const PARTITION: PKey = PKey(0x8123);
 /// Number of wrong answers that are told.
 const TOLD_MAX: usize = 3;
 
@@ -114,6 +116,12 @@ impl Bystanders {
 
     /// An answer has come to one.
     pub(super) fn take(&mut self, delivered: &Delivered) {
+        if delivered.packet.pkey == PARTITION {
+            self.tell(format!(
+                "{} gets a datagram of the bystanders' partition from LID {}",
+                delivered.host.0, delivered.packet.slid
+            ));
+        }
         let Some((mad, (asked, wanted))) = self.programs.answered(delivered) else {
             return;
         };

@@ -9,8 +9,10 @@ use weft_manager::pm::PmSettings;
 use weft_manager::sm::Settings;
 use weft_manager::sm::settings::Fencing;
 
+use super::bystanders::PARTITION;
 use crate::campaign::SWEEP_INTERVAL;
 use crate::campaign::bring_up::RunError;
+use crate::campaign::programs::Port;
 use crate::cluster::ServiceSettings;
 
 /// Elements of `<Sm>` that docs/security.md recommends, with keys of a test.
@@ -53,14 +55,18 @@ impl Guard {
         }
     }
 
-    /// Settings of the managers.
-    pub(super) fn settings(self) -> Result<(Settings, ServiceSettings), RunError> {
+    /// Settings of the managers. The bystanders have a partition of their own; unchecked, all others are in it.
+    pub(super) fn settings(
+        self,
+        bystanders: &[Port],
+    ) -> Result<(Settings, ServiceSettings), RunError> {
         let own = match self {
             Self::Unchecked => UNCHECKED,
             Self::Stock => "",
             Self::Keys | Self::Fenced => HARDENED,
         };
         let text = STOCK.replace(OWN, &format!("<Sm>{own}</Sm>"));
+        let text = with_partition(&text, (self != Self::Unchecked).then_some(bystanders));
         let checked = weft_config::check(text, "opafm.xml");
         let errors: Vec<String> = checked.errors().map(ToString::to_string).collect();
         let wrong = |what: &dyn fmt::Display| RunError::Fabric(format!("{self}: {what}"));
@@ -83,6 +89,30 @@ impl Guard {
         };
         Ok((sm, services))
     }
+}
+
+/// A configuration with the bystanders' partition; it is everybody's where they are not named.
+fn with_partition(text: &str, bystanders: Option<&[Port]>) -> String {
+    let guids = bystanders.unwrap_or_default().iter();
+    let guids: String = guids
+        .map(|(node, _)| format!("<NodeGUID>{node}</NodeGUID>"))
+        .collect();
+    let (group, member) = match bystanders {
+        Some(_) => (
+            format!("<DeviceGroup><Name>Bystanders</Name>{guids}</DeviceGroup>"),
+            "Bystanders",
+        ),
+        None => (String::new(), "All"),
+    };
+    let partition = format!(
+        "<VirtualFabric><Name>Theirs</Name><Enable>1</Enable><PKey>{:#06x}</PKey><Security>1</Security><QOS>0</QOS>\
+         <Member>{member}</Member><Application>AllOthers</Application></VirtualFabric>",
+        PARTITION.0 & 0x7FFF
+    );
+    let ends = [("</DeviceGroups>", group), ("</VirtualFabrics>", partition)];
+    ends.into_iter().fold(text.to_owned(), |text, (end, more)| {
+        text.replace(end, &format!("{more}{end}"))
+    })
 }
 
 impl fmt::Display for Guard {

@@ -98,13 +98,24 @@ impl Site {
         view
     }
 
+    /// Which P_Keys the attacker has is told by the switch's port before it, whatever is in its own table.
+    fn trust_port_before(&self, view: &mut FabricView) {
+        let place = |(guid, PortNum(port))| Some((view.find(guid)?, usize::from(port)));
+        let (Some(own), Some(before)) = (place(self.attacker.port), place(self.attacker.before))
+        else {
+            return;
+        };
+        view.nodes[own.0].keys[own.1] = view.nodes[before.0].keys[before.1].clone();
+    }
+
     /// One honest manager is master, and everything that it takes care of is in order.
     pub(super) fn judge(&self) -> Vec<Breach> {
         let masters = self.cluster.running().filter(|(number, manager)| {
             HONEST.contains(number) && manager.role() == SmState::MASTER
         });
         let masters: Vec<_> = masters.collect();
-        let view = view::read(self.cluster.emulator.network());
+        let mut view = view::read(self.cluster.emulator.network());
+        self.trust_port_before(&mut view);
         let [(number, master)] = masters.as_slice() else {
             let what = format!("{} of the two managers are master", masters.len());
             return vec![Breach::new(Invariant::OneMaster, what)];

@@ -12,6 +12,7 @@
 //! | `clone` | 4: the GUIDs of another host |
 //! | `forged_source` | 5: requests in the name of other hosts |
 //! | `sa_flood` | 6: registrations without end, and queries |
+//! | `foreign_partition` | 7: the P_Key of a partition of others |
 //! | `trap_storm` | 8: traps without end, about others too |
 //! | `multicast_storm` | 9: groups that come and go |
 //! | `site` | the fabric and its clock |
@@ -21,6 +22,7 @@
 
 mod bystanders;
 mod clone;
+mod foreign_partition;
 mod forged_source;
 mod guard;
 mod judges;
@@ -98,6 +100,8 @@ attacks! {
     ForgedSource = 5, "source LIDs of others", forged_source::attack;
     /// Registrations and queries without end.
     SaFlood = 6, "flood of the SA", sa_flood::attack;
+    /// The P_Key of a partition of others.
+    ForeignPartition = 7, "a P_Key that is not its own", foreign_partition::attack;
     /// Traps without end.
     TrapStorm = 8, "trap storm, forged traps", trap_storm::attack;
     /// Groups that come and go.

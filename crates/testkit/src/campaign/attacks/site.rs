@@ -14,6 +14,7 @@ use weft_fabric::enums::PortState;
 use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick, Topology};
 use weft_manager::io::Event;
 use weft_wire::packet::Packet;
+use weft_wire::sa::attribute as attributes;
 use weft_wire::smp::{DirectedRoute, Smp};
 
 use super::bystanders::Bystanders;
@@ -131,7 +132,7 @@ impl Site {
         let managers = [draw(), draw()];
         let port = draw();
         hosts.sort_unstable();
-        let (settings, services) = guard.settings()?;
+        let (settings, services) = guard.settings(&hosts)?;
         let manager = |host, priority| {
             let mut settings = settings.clone();
             settings.election.priority = priority;
@@ -140,7 +141,7 @@ impl Site {
         let mut members = vec![manager(managers[0], 2), manager(managers[1], 1)];
         if attack == Attack::RogueManager {
             // The attacker knows no key.
-            let (mut stock, _) = Guard::Stock.settings()?;
+            let (mut stock, _) = Guard::Stock.settings(&hosts)?;
             stock.election.priority = 15;
             members.push((port, stock));
         }
@@ -298,7 +299,7 @@ impl Site {
         let request = SaRequest {
             method,
             attribute,
-            ib: false,
+            ib: attribute == attributes::PATH_RECORD,
             mask,
             record,
             transaction: self.transaction,
