@@ -20,6 +20,7 @@ pub mod import;
 pub mod intended;
 pub mod lanes;
 pub mod multicast;
+pub mod natural;
 pub mod picture;
 pub mod port_tables;
 pub mod powered_on;

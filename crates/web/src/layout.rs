@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weft_fabric::constants::SWITCH_PORTS;
+use weft_fabric::natural::Natural;
 use weft_fabric::topology::Node;
 use weft_fabric::tree::tiers;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Topology};
@@ -91,7 +92,7 @@ impl Layout {
             (
                 Reverse(place.tier),
                 place.pod,
-                by_number(&place.name),
+                Natural(place.name.clone()),
                 place.guid,
             )
         });
@@ -102,7 +103,7 @@ impl Layout {
         hosts.sort_by_cached_key(|place| {
             let end = ends.get(&place.guid);
             let at = end.and_then(|(guid, port)| Some((*of_switch.get(guid)?, *port)));
-            (at.is_none(), at, by_number(&place.name), place.guid)
+            (at.is_none(), at, Natural(place.name.clone()), place.guid)
         });
         let mut first = 0;
         for mut place in switches.into_iter().chain(hosts) {
@@ -343,22 +344,6 @@ impl<'a> Order<'a> {
     }
 }
 
-/// A name by which 2 comes before 10.
-fn by_number(name: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let is_digit = |c: char| c.is_ascii_digit();
-        let word = rest.find(is_digit).unwrap_or(rest.len());
-        let (letters, after) = rest.split_at(word);
-        let digits = after.find(|c| !is_digit(c)).unwrap_or(after.len());
-        let (number, after) = after.split_at(digits);
-        parts.push((letters.to_owned(), number.parse().unwrap_or(u64::MAX)));
-        rest = after;
-    }
-    parts
-}
-
 /// The pod of each node: switches that are joined without the highest tier, from 1 on, and the hosts below them. All are 0
 /// where each of these would be one switch alone, or all of them together.
 fn pods(topology: &Topology, tiers: &[u32]) -> Vec<u16> {
@@ -422,29 +407,5 @@ mod tests {
         assert_eq!(before.unnamed(&all, &missing, 4).count(), 0);
         let kept = Layout::of(&none, &before, &Page::default(), false);
         assert_eq!(kept.places.len(), 6);
-    }
-
-    #[test]
-    fn names_are_in_the_order_of_their_numbers() {
-        let mut names = [
-            "edge10",
-            "edge2",
-            "",
-            "a",
-            "edge2-1",
-            "18446744073709551616",
-        ];
-        names.sort_by_key(|name| by_number(name));
-        assert_eq!(
-            names,
-            [
-                "",
-                "18446744073709551616",
-                "a",
-                "edge2",
-                "edge2-1",
-                "edge10"
-            ]
-        );
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::labels::{labels, natural};
+use super::labels::labels;
 use super::style::State;
 use super::{HOSTS_MAX, Picture, Way};
+use crate::natural::Natural;
 use crate::text::count;
 use crate::topology::{Node, NodeId, Port, PortRef, Topology};
 
@@ -339,21 +340,5 @@ fn shortened(name: &str) -> String {
     match name.chars().count() <= HOST_LABEL_MAX {
         true => name.to_owned(),
         false => name.chars().take(HOST_LABEL_MAX - 1).chain(['…']).collect(),
-    }
-}
-
-/// A name in the order of [`natural`].
-#[derive(Debug, PartialEq, Eq)]
-struct Natural(String);
-
-impl Ord for Natural {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        natural(&self.0, &other.0)
-    }
-}
-
-impl PartialOrd for Natural {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }

@@ -1,6 +1,5 @@
 //! Short names that tell nodes apart, and the order in which people expect them.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Most characters of a label.
@@ -69,36 +68,6 @@ fn cut(name: &[char], first: usize, last: usize) -> String {
     head.iter().chain(['…'].iter()).chain(tail).collect()
 }
 
-/// Order of names with numbers in them by the numbers' values: `edge2` before `edge10`.
-pub(super) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a_rest, mut b_rest) = (a, b);
-    while let (Some(x), Some(y)) = (a_rest.chars().next(), b_rest.chars().next()) {
-        let order = match (x.is_ascii_digit(), y.is_ascii_digit()) {
-            (true, true) => {
-                let (m, n) = (digits(&mut a_rest), digits(&mut b_rest));
-                (m.len(), m).cmp(&(n.len(), n))
-            }
-            _ => {
-                a_rest = &a_rest[x.len_utf8()..];
-                b_rest = &b_rest[y.len_utf8()..];
-                x.cmp(&y)
-            }
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b))
-}
-
-/// Takes a number from the start of a text, without zeros before it.
-fn digits<'a>(text: &mut &'a str) -> &'a str {
-    let end = text.find(|c: char| !c.is_ascii_digit());
-    let (number, rest) = text.split_at(end.unwrap_or(text.len()));
-    *text = rest;
-    number.trim_start_matches('0')
-}
-
 /// The numbers in a name, in order; those beyond 2^32 count as that.
 pub(super) fn numbers(name: &str) -> Vec<u32> {
     let parts = name.split(|c: char| !c.is_ascii_digit());
@@ -109,16 +78,6 @@ pub(super) fn numbers(name: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_in_names_count() {
-        let mut names = ["edge10", "edge2", "core1", "edge02", "edge2b", "edge"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(
-            names,
-            ["core1", "edge", "edge02", "edge2", "edge2b", "edge10"]
-        );
-    }
 
     #[test]
     fn long_names_keep_what_tells_them_apart() {
