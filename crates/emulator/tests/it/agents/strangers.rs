@@ -11,7 +11,7 @@ use weft_wire::smp::SmpView;
 use weft_wire::text::Text;
 
 use crate::agents::player::Player;
-use crate::agents::traps::repress;
+use crate::agents::traps::{repress, run};
 
 const SWITCH: Lid = Lid(4);
 const KEY: u64 = 0x1122_3344_5566_7788;
@@ -37,6 +37,9 @@ fn trap(packet: &Packet) -> (Lid, Trap) {
     let notice = Notice::decode(view.payload).unwrap();
     (notice.issuer_lid, notice.trap().unwrap())
 }
+
+/// Least time from one trap of a port to the next, in ns: these switches say nothing of a timeout.
+const INTERVAL_MIN: u64 = 1_000_000;
 
 fn use_p_key(player: &mut Player, [node, to]: [Guid; 2]) -> Vec<Packet> {
     player.control(Control::UsePKey {
@@ -93,8 +96,14 @@ fn a_switch_that_checks_does_so_at_its_port() {
             .violations_p_key,
         3
     );
-    // What is answered is not repeated; a later one is news.
-    player.exchange(repress(&told[0]));
+    // What is answered is not repeated; that there were others is told next, once.
+    assert_eq!(player.exchange(repress(&told[0])), []);
+    let next = run(&mut player, INTERVAL_MIN + INTERVAL_MIN / 2);
+    let [(INTERVAL_MIN, next)] = &next[..] else {
+        panic!("{next:?}");
+    };
+    assert_eq!(player.exchange(repress(next)), []);
+    assert_eq!(run(&mut player, 100 * INTERVAL_MIN), []);
 }
 
 #[test]

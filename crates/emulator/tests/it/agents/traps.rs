@@ -57,7 +57,7 @@ fn bounce(player: &mut Player, node: Guid) -> Vec<Packet> {
 }
 
 /// Lets time pass from event to event, up to `end`; returns arriving datagrams with their times.
-fn run(player: &mut Player, end: u64) -> Vec<(u64, Packet)> {
+pub(crate) fn run(player: &mut Player, end: u64) -> Vec<(u64, Packet)> {
     let mut arrived = Vec::new();
     while let Some(next) = player.emulator.deadline().filter(|next| next.0 <= end) {
         player.emulator.handle(next, Input::Tick).unwrap();
