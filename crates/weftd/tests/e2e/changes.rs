@@ -205,12 +205,14 @@ fn first_link(daemon: &Daemon) -> String {
     format!("{}:{}", link["node"].as_str().unwrap(), link["port"])
 }
 
-/// Waits until the last sweep that wrote tables is told, and has changed the way.
-fn way_changes(daemon: &Daemon, from: &str) {
+/// Waits until the way has changed, and what it comes from is recorded back to a first cause of this kind.
+fn way_changes(daemon: &Daemon, from: &str, route: &[&str], first: &str) -> Vec<Value> {
     wait_for(|| (first_link(daemon) != from).then_some(()));
-    // The sweep ends, and is recorded.
     daemon.weft_ok(&["sweep", "--wait"]);
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    wait_for(|| {
+        let told = why(daemon, route);
+        kinds(&told).contains(&first).then_some(told)
+    })
 }
 
 #[test]
@@ -231,8 +233,7 @@ fn a_way_that_moved_is_followed_back_to_the_trap_and_to_who_asked() {
 
     let link = first_link(&daemon);
     emulator.change(&["link-down", &link]);
-    way_changes(&daemon, &link);
-    let told = why(&daemon, &route);
+    let told = way_changes(&daemon, &link, &route, "trap");
     by_a_trap(&told, &link);
     let text = daemon.weft_ok(&[&["why"][..], &route].concat());
     assert!(
@@ -262,8 +263,7 @@ fn a_way_that_moved_is_followed_back_to_the_trap_and_to_who_asked() {
     daemon.weft_ok(&["sweep", "--wait"]);
     let link = first_link(&daemon);
     daemon.weft_ok(&["port", "disable", "--reason", "RMA-7", &point(&link)]);
-    way_changes(&daemon, &link);
-    let told = why(&daemon, &route);
+    let told = way_changes(&daemon, &link, &route, "person");
     let person = told.last().unwrap();
     assert_eq!(person["kind"], "person", "{told:?}");
     assert!(

@@ -27,6 +27,12 @@ pub(crate) const READ_OFTEN: [(&str, &str); 1] = [(
     "<SweepInterval>1</SweepInterval>",
 )];
 
+/// A change of it after which no request is sent again where a busy machine lets answers come late.
+pub(crate) const ASKS_ONCE: (&str, &str) = (
+    "<Lmc>0</Lmc>",
+    "<Lmc>0</Lmc><RespTimeout>2000</RespTimeout><MinRespTimeout>2000</MinRespTimeout>",
+);
+
 /// Writes the stock configuration with changes of what stands in it once.
 pub(crate) fn configure(file: &Path, changes: &[(&str, &str)]) {
     let mut text = std::fs::read_to_string(stock_config()).unwrap();
@@ -178,6 +184,20 @@ impl Daemon {
         }
     }
 
+    /// Waits until so many changes have been asked for: the daemon has their requests.
+    pub(crate) fn has_been_asked(&self, count: usize) {
+        wait_for(|| {
+            // Before the first there is no record.
+            let asked = text(&self.weft(&["audit", "list", "--json"]).stdout);
+            (asked.lines().count() >= count).then_some(())
+        });
+    }
+
+    /// Waits until the daemon has noticed that the client of a change is gone.
+    pub(crate) fn notices_that_a_client_left(&self) {
+        self.logs("the client went away before it was answered");
+    }
+
     /// Calls the client.
     pub(crate) fn weft(&self, args: &[&str]) -> Output {
         let mut command = program(weft());
@@ -189,6 +209,13 @@ impl Daemon {
     pub(crate) fn top(&self) -> Option<Value> {
         let top = self.weft(&["top", "--once", "--json"]);
         serde_json::from_slice(&top.stdout).ok()
+    }
+
+    /// Waits for so many readings of the counters, of which all but the first begin after now.
+    pub(crate) fn readings(&self, count: u64) {
+        let image = || self.top()?["image"].as_u64();
+        let first = wait_for(image);
+        wait_for(|| image().filter(|image| *image >= first + count));
     }
 
     /// Runs the client, which has to succeed; returns its output.

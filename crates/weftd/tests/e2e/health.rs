@@ -7,7 +7,7 @@ use weft_fabric::FabricSpec;
 use weft_health::Memory;
 
 use crate::emulator::Emulator;
-use crate::harness::{Daemon, READ_OFTEN, Start, configure, text, wait_for};
+use crate::harness::{ASKS_ONCE, Daemon, READ_OFTEN, Start, configure, text, wait_for};
 use crate::quarantine::json;
 use crate::watch::Watcher;
 
@@ -47,7 +47,8 @@ impl Lab {
         let dir = tempfile::tempdir().unwrap();
         let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
         let start = Start::connected(&emulator.socket());
-        configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
+        let changes = [READ_OFTEN[0], ASKS_ONCE];
+        configure(&start.dir.path().join("opafm.xml"), &changes);
         write_seen(&start.dir.path().join("state"));
         let daemon = start.up();
         let lab = Self {
@@ -244,6 +245,7 @@ fn a_saved_baseline_is_what_should_be_and_a_damaged_memory_is_none() {
     lab.until(&[]);
 
     let start = Start::new("one-switch:2");
+    configure(&start.dir.path().join("opafm.xml"), &[ASKS_ONCE]);
     let state = start.dir.path().join("state");
     std::fs::create_dir_all(&state).unwrap();
     std::fs::write(state.join("seen.0"), b"WEFTSEEN and rubbish").unwrap();

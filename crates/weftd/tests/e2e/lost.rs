@@ -156,12 +156,12 @@ fn what_its_client_no_longer_waits_for_is_not_begun() {
     // The fabric is attached but silent: the first request is in flight, the second is queued.
     emulator.signal("STOP");
     let mut first = disable(3);
-    std::thread::sleep(Duration::from_millis(300));
+    daemon.has_been_asked(1);
     let mut second = disable(4);
-    std::thread::sleep(Duration::from_millis(300));
+    daemon.has_been_asked(2);
     second.kill().unwrap();
     second.wait().unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    daemon.notices_that_a_client_left();
     emulator.signal("CONT");
     let end = wait_for(|| first.try_wait().unwrap());
     assert!(end.success(), "{}", daemon.log());

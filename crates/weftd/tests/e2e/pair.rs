@@ -259,6 +259,7 @@ fn a_channel_that_is_late_costs_nothing() {
     relay.hold(Duration::from_millis(400));
     // The manager has looked, and is told again what was promised.
     std::thread::sleep(Duration::from_secs(1));
+    pair.even();
     let log = pair.standby.log();
     assert_eq!(role(&pair.standby), "Standby", "{log}");
     assert!(!log.contains("no signs of life"), "{log}");
@@ -334,8 +335,12 @@ fn with_fencing_ports_have_other_keys_after_a_takeover_and_none_after_its_end() 
     master.signal("KILL");
     leads(&standby, dies);
     standby.logs("devices get the keys of term 2");
-    let second = keys(&site);
-    assert!(second.iter().all(|key| *key != 0 && !first.contains(key)));
+    // What does not answer in time has its key by the next sweep.
+    wait_for(|| {
+        let second = keys(&site);
+        let are_new = second.iter().all(|key| *key != 0 && !first.contains(key));
+        are_new.then_some(())
+    });
     assert!(
         !standby.log().contains("does not answer"),
         "{}",

@@ -303,10 +303,15 @@ fn a_list_whose_client_is_killed_is_not_carried_on() {
     client.env("WEFT_ADDRESS", &daemon.api);
     client.args(["port", "disable", "--all", "nodepat:node[3-9] *"]);
     let mut client = client.stdout(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    daemon.has_been_asked(1);
+    // The first of them is on its way, and nobody answers.
+    wait_for(|| {
+        let waits = !daemon.scrape().contains("weft_mads_outstanding 0\n");
+        waits.then_some(())
+    });
     client.kill().unwrap();
     client.wait().unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    daemon.notices_that_a_client_left();
     emulator.signal("CONT");
     // The one that was begun is carried through, the six others are left alone.
     wait_for(|| (listed(&daemon).len() == 1).then_some(()));

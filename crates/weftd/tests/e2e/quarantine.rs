@@ -251,15 +251,9 @@ fn quarantine_outlasts_a_crash_of_the_daemon() {
     for port in ["5", "6"] {
         assert_eq!(routes_over(&daemon, "edge2", port), 0, "port {port}");
     }
-    let log = daemon.log();
-    assert!(
-        log.contains("carries no data: its port was put into quarantine by hand"),
-        "{log}"
-    );
-    assert!(
-        log.contains("carries no data: it went down 3 times"),
-        "{log}"
-    );
+    // Their ports train, and may do so when the first sweep has ended.
+    daemon.logs("carries no data: its port was put into quarantine by hand");
+    daemon.logs("carries no data: it went down 3 times");
     let after = list(&daemon);
     for before in &before {
         let after = after.iter().find(|after| after["port"] == before["port"]);

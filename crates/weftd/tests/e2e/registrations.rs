@@ -1,6 +1,7 @@
 //! Members of multicast groups over the end of a daemon: hosts join over the fabric, and the fabric's
 //! registers tell what becomes of it.
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
@@ -112,6 +113,11 @@ pub(crate) fn stored(dir: &Path) -> std::path::PathBuf {
     dir.join("state/registrations.0")
 }
 
+/// What is written before it takes the place of that.
+fn next(dir: &Path) -> std::path::PathBuf {
+    stored(dir).with_extension("0.new")
+}
+
 #[test]
 fn a_crash_of_the_daemon_is_invisible_to_members() {
     let site = Site::new("fattree:16,radix=8");
@@ -139,14 +145,18 @@ fn a_crash_right_after_a_join_has_hosts_register_again() {
     site.join(&members);
     wait_for(|| stored(daemon.dir.path()).exists().then_some(()));
     let writes = site.settled();
+    // The crash comes before anything is stored again.
+    symlink("/dev/full", next(daemon.dir.path())).unwrap();
     site.join(&[3]);
     assert!(
         !stored(daemon.dir.path()).exists(),
         "what is stored lacks host 3, which was told that it is a member"
     );
-    let again = site.daemon(daemon.crash(), 0);
+    let dir = daemon.crash();
+    std::fs::remove_file(next(dir.path())).unwrap();
+    let again = site.daemon(dir, 0);
     let later = site.writes();
-    assert_eq!(site.asked(), [1; 16]);
+    wait_for(|| (site.asked() == [1; 16]).then_some(()));
     // The tables stay as they are found until hosts have joined again.
     site.join(&members);
     site.join(&[3]);
