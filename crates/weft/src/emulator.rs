@@ -8,6 +8,7 @@ use weft_api::emulator_v1 as v1;
 use weft_fabric::text::count;
 
 use crate::args::{Daemon, Emulator, Traffic, TrafficStart};
+use crate::asked::author;
 use crate::connect::{Effort, connect};
 use crate::error::CliError;
 use crate::output;
@@ -23,16 +24,22 @@ pub(crate) async fn run(daemon: &Daemon, command: &Emulator) -> Result<ExitCode,
     let mut service = session.services(Effort::Look).emulator();
     match command {
         Traffic::Start(args) => {
-            let job = Some(job(args));
-            let started = service.start_traffic(v1::StartTrafficRequest { job });
+            let started = service.start_traffic(v1::StartTrafficRequest {
+                job: Some(job(args)),
+                reason: args.reason.clone(),
+                author: author(),
+            });
             session.answer(Effort::Look, started).await?;
             let done = format!("started {}\n", args.name);
             unreported::or_keep(output::text(&done), &done)?;
         }
         Traffic::Stop(args) => {
-            let name = args.name.clone().unwrap_or_default();
             let what = args.name.clone().unwrap_or("all traffic".to_owned());
-            let stopped = service.stop_traffic(v1::StopTrafficRequest { name });
+            let stopped = service.stop_traffic(v1::StopTrafficRequest {
+                name: args.name.clone().unwrap_or_default(),
+                reason: args.reason.clone(),
+                author: author(),
+            });
             session.answer(Effort::Look, stopped).await?;
             let done = format!("stopped {what}\n");
             unreported::or_keep(output::text(&done), &done)?;

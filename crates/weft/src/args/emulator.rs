@@ -46,6 +46,14 @@ pub(crate) struct TrafficStart {
     #[arg(long, value_name = "BYTES", default_value_t = 8192,
         value_parser = clap::value_parser!(u32).range(8..=10_240))]
     pub(crate) payload: u32,
+    /// Why, for the record of changes: at most 200 bytes.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) reason: String,
 }
 
 #[derive(Debug, clap::Args)]
@@ -57,6 +65,14 @@ pub(crate) struct TrafficStop {
     /// Stop all jobs.
     #[arg(long, group = "which")]
     pub(crate) all: bool,
+    /// Why, for the record of changes: at most 200 bytes.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) reason: String,
 }
 
 /// A number above 0, up to 100.

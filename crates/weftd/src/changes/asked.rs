@@ -207,6 +207,15 @@ fn words(method: &str, request: &Value, named: &[Named], plan: u64) -> String {
         "RemoveReplacement" => format!("remove the replacement of {parts}"),
         "StartSweep" => "ask for a sweep".to_owned(),
         "ClearPortCounters" => cleared(request),
+        "SetCable" if request.get("cut") == Some(&Value::Bool(true)) => {
+            format!("cut the cable at {parts}")
+        }
+        "SetCable" => format!("mend the cable at {parts}"),
+        "StartTraffic" => format!("start traffic {}", text(&request["job"], "name")),
+        "StopTraffic" => match text(request, "name") {
+            "" => "stop all traffic".to_owned(),
+            name => format!("stop traffic {name}"),
+        },
         "SIGHUP" | "ReloadConfig" => "read the configuration again".to_owned(),
         other => match parts.as_str() {
             "" => apart(other),

@@ -300,7 +300,8 @@ impl Actor {
             self.operations.not_applied(id, &refusal.to_string(), over);
         }
         let adopted = adopted?;
-        self.operations.swept_by(id, adopted.sweep);
+        let operation = self.operations.of_plan(id);
+        self.follow(&operation, &plan.ports, adopted.sweep);
         let before = Version {
             arrangement: adopted.before,
             configuration: Arc::clone(&self.configuration),
@@ -321,7 +322,7 @@ impl Actor {
             what: plan.what,
             ports: back,
         });
-        let switching = self.switch(forth);
+        let switching = self.switch(forth, operation);
         self.note(&plan.wanted).await;
         if drains {
             self.disk
@@ -334,9 +335,19 @@ impl Actor {
         })
     }
 
-    /// Has ports switched once this order is carried out.
-    fn switch(&self, ports: Vec<PortOrder>) -> Switching {
-        switched::begin(self.own_orders.upgrade(), &self.engine, ports)
+    /// Has an operation end with a sweep, or where it switches ports with the one that has seen them.
+    fn follow<T>(&self, operation: &str, ports: &[T], sweep: u64) {
+        if !ports.is_empty() {
+            self.operations.switches(operation);
+        }
+        self.operations.sweeps(operation, sweep);
+    }
+
+    /// Has the ports of an operation switched once this order is carried out.
+    fn switch(&self, ports: Vec<PortOrder>, operation: String) -> Switching {
+        let operations = Arc::clone(&self.operations);
+        let done = move |sweep| operations.switched(&operation, sweep);
+        switched::begin(self.own_orders.upgrade(), &self.engine, ports, done)
     }
 
     async fn roll_back(&mut self, expected: u64, by: &Origin) -> Result<Undone, Refusal> {
@@ -360,14 +371,14 @@ impl Actor {
             .adopt(condition, undo.before.arrangement.clone())
             .await?;
         self.plans.undone();
-        self.operations.sweeps(operation, adopted.sweep);
+        self.follow(operation, &undo.ports, adopted.sweep);
         let what = format!("undone: {}", undo.what);
         self.hub.tell(DaemonEvent::PlanUndone {
             what: undo.what.clone(),
             sweep: adopted.sweep,
         });
         self.put_in_force_and_tell(&undo.before, &what);
-        let switching = self.switch(undo.ports);
+        let switching = self.switch(undo.ports, operation.to_owned());
         self.note(&undo.before).await;
         if undo.before.arrangement.drains != undo.after.arrangement.drains {
             self.disk

@@ -46,14 +46,18 @@ impl ElementOrder {
     /// A configuration's text with this change.
     ///
     /// # Errors
-    /// [`Refusal::Config`] where there is no configuration file to change.
+    /// [`Refusal::Config`] where weftd runs with the built-in defaults.
     pub(super) fn applied(&self, text: &str, source: &Source) -> Result<String, Refusal> {
         let mut config = weft_config::check(text, "the configuration in force").config;
         let instances = config.as_mut().map(|config| &mut config.instances);
         let instance = instances.and_then(|all| all.get_mut(source.instance()));
         let Some(instance) = instance else {
-            let why = "the built-in defaults have no configuration file to change";
-            return Err(Refusal::Config(why.to_owned()));
+            let why = format!(
+                "{} cannot be set: weftd runs with the built-in defaults, without a configuration to set it in; start \
+                 weftd with --config FILE, for which the opafm.xml of the package will do",
+                self.what()
+            );
+            return Err(Refusal::Config(why));
         };
         self.set(&mut instance.sm);
         Ok(config.map_or_else(String::new, |config| config.effective_xml()))
@@ -112,6 +116,9 @@ mod tests {
             changed.contains(&"<ARFrequency>5</ARFrequency>"),
             "{changed:?}"
         );
-        assert!(order.applied("", &source).is_err());
+        let refused = order.applied("", &source).unwrap_err().to_string();
+        for told in ["adaptive routing on, ARFrequency 5", "--config FILE"] {
+            assert!(refused.contains(told), "{refused}");
+        }
     }
 }

@@ -39,11 +39,12 @@ impl Switching {
     }
 }
 
-/// Switches ports, whether somebody waits for it or not.
+/// Switches ports, whether somebody waits for it or not; `all_done` is told the sweep that will have seen all of them.
 pub(super) fn begin(
     orders: Option<mpsc::Sender<Order>>,
     engine: &mpsc::Sender<Request>,
     ports: Vec<PortOrder>,
+    all_done: impl FnOnce(Option<u64>) + Send + 'static,
 ) -> Switching {
     let Some(orders) = orders.filter(|_| !ports.is_empty()) else {
         return Switching::default();
@@ -60,6 +61,7 @@ pub(super) fn begin(
             }
         }
         switched.sweep = swept(&engine).await;
+        all_done(switched.sweep);
         // Who asked may have gone.
         let _ = done.send(switched);
     });

@@ -9,7 +9,7 @@ use weft_emulator::traffic::{JobReport, TrafficJob, TrafficPattern};
 use weft_fabric::{Guid, PortNum, Snapshot};
 
 use super::Services;
-use super::refusal::wrong_field;
+use super::refusal::{check_words, wrong_field};
 
 type Out<T> = Result<Response<T>, Status>;
 
@@ -31,7 +31,12 @@ impl EmulatorService for Services {
         &self,
         request: Request<v1::StartTrafficRequest>,
     ) -> Out<v1::StartTrafficResponse> {
-        let job = request.into_inner().job;
+        let v1::StartTrafficRequest {
+            job,
+            reason,
+            author,
+        } = request.into_inner();
+        check_words(&reason, &author)?;
         let job = job.ok_or_else(|| Status::invalid_argument("job: is missing"))?;
         let control = Control::TrafficStart(job_of(job)?);
         self.controller()?.control(control).await.map_err(status)?;
@@ -42,7 +47,13 @@ impl EmulatorService for Services {
         &self,
         request: Request<v1::StopTrafficRequest>,
     ) -> Out<v1::StopTrafficResponse> {
-        let name = Some(request.into_inner().name).filter(|name| !name.is_empty());
+        let v1::StopTrafficRequest {
+            name,
+            reason,
+            author,
+        } = request.into_inner();
+        check_words(&reason, &author)?;
+        let name = Some(name).filter(|name| !name.is_empty());
         let control = Control::TrafficStop { name };
         self.controller()?.control(control).await.map_err(status)?;
         Ok(Response::new(v1::StopTrafficResponse {}))
@@ -65,7 +76,10 @@ impl EmulatorService for Services {
             node_guid,
             port,
             cut,
+            reason,
+            author,
         } = request.into_inner();
+        check_words(&reason, &author)?;
         let port = u8::try_from(port).ok().filter(|port| *port > 0);
         let port = port.ok_or_else(|| wrong_field("port", "expected 1 to 255"))?;
         let (node, port) = (Guid(node_guid), PortNum(port));

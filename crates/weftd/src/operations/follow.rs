@@ -64,7 +64,8 @@ impl Operations {
     pub(super) fn catch_up(&self) {
         let reports: Vec<Arc<SweepReport>> = self.hub.journal().sweeps().cloned().collect();
         let mut records = self.records();
-        for record in records.applying() {
+        let applying = records.applying().filter(|record| !record.switches);
+        for record in applying {
             let operation = &mut record.operation;
             // The first sweep that has seen the change.
             let seen = |report: &&Arc<SweepReport>| report.number >= operation.sweep;

@@ -203,22 +203,31 @@ impl Operations {
         );
     }
 
-    /// The sweep of a plan that is applied.
-    pub(crate) fn swept_by(&self, plan_id: u64, sweep: u64) {
-        self.change(
-            |one| one.has_plan(plan_id) && one.state() == OperationState::Applying,
-            |operation| operation.sweep = sweep,
-        );
-        self.catch_up();
-    }
-
-    /// The sweep of an operation without a plan.
+    /// The sweep that ends an operation.
     pub(crate) fn sweeps(&self, id: &str, sweep: u64) {
         self.change(
             |one| one.is(id) && one.state() == OperationState::Applying,
             |operation| operation.sweep = sweep,
         );
         self.catch_up();
+    }
+
+    /// It switches ports, while a sweep that may see a link at one of its ends only writes its routes: that sweep does not end it.
+    pub(crate) fn switches(&self, id: &str) {
+        if let Some(record) = self.records().find_mut(|one| one.is(id)) {
+            record.switches = true;
+        }
+    }
+
+    /// Its ports are switched, and a sweep with this number will have seen that; none where there is no such sweep.
+    pub(crate) fn switched(&self, id: &str, sweep: Option<u64>) {
+        if let Some(record) = self.records().find_mut(|one| one.is(id)) {
+            record.switches = false;
+        }
+        match sweep {
+            Some(sweep) => self.sweeps(id, sweep),
+            None => self.catch_up(),
+        }
     }
 
     /// Identity of the operation of a plan; empty if it is forgotten.

@@ -22,6 +22,8 @@ pub(super) struct Record {
     pub(super) operation: v1::Operation,
     /// What a way back to a moment changes besides routes.
     pub(super) way_back: Option<v1::WayBack>,
+    /// Ports are being switched: no sweep ends it before one has seen all of them.
+    pub(super) switches: bool,
     cancelled: watch::Sender<bool>,
 }
 
@@ -100,6 +102,7 @@ impl Records {
             number: self.last,
             operation,
             way_back: None,
+            switches: false,
             cancelled,
         });
         hears

@@ -53,7 +53,7 @@ async fn a_plan_goes_from_state_to_state() {
         (OperationState::Planned, "busy")
     );
     operations.applies(3, &Origin::default()).unwrap();
-    operations.swept_by(3, 8);
+    operations.sweeps("mine", 8);
     sweep_ends(&hub, 7, &[]);
     let reason = SweepReason::Forced;
     hub.tell(DaemonEvent::Fabric(Event::SweepStarted {
@@ -84,6 +84,37 @@ async fn a_sweep_that_ended_before_it_was_known_counts() {
     let failed = settled(&operations, &begun.id).await;
     assert_eq!(failed.state(), OperationState::Failed);
     assert_eq!(failed.error, "sweep 4: core1 does not answer");
+}
+
+#[tokio::test]
+async fn an_operation_that_switches_ports_ends_with_the_sweep_that_has_seen_them() {
+    for (seen, expected) in [
+        (Some(6), OperationState::Done),
+        (None, OperationState::Failed),
+    ] {
+        let (hub, operations) = new();
+        let begun = begin(&operations, "", OperationState::Applying);
+        operations.switches(&begun.id);
+        operations.sweeps(&begun.id, 4);
+        sweep_ends(
+            &hub,
+            4,
+            &["the other ends of links at 1 port are not known"],
+        );
+        operations.catch_up();
+        let waits = operations.get(&begun.id).unwrap();
+        assert_eq!(waits.state(), OperationState::Applying);
+        operations.switched(&begun.id, seen);
+        sweep_ends(
+            &hub,
+            5,
+            &["the other ends of links at 1 port are not known"],
+        );
+        sweep_ends(&hub, 6, &[]);
+        operations.catch_up();
+        let ended = settled(&operations, &begun.id).await;
+        assert_eq!(ended.state(), expected, "{ended:?}");
+    }
 }
 
 #[tokio::test]

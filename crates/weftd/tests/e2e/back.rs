@@ -34,6 +34,26 @@ fn apply(daemon: &Daemon, plan: &Value) -> Value {
     json(&daemon.weft_ok(&said))
 }
 
+/// The operation of a plan ends well, with the sweep after the one that wrote its routes: that one may have seen a link whose
+/// port it had not read since it was switched on.
+fn ends_well(daemon: &Daemon, plan: &Value) {
+    let id = plan["operation_id"].as_str().unwrap();
+    let ended = json(&daemon.weft_ok(&["operation", "wait", id, "--json"]));
+    assert_eq!(ended["state"], "done", "{ended}");
+    let told = daemon.weft_ok(&["log", "--kind", "plan_in_force", "--json"]);
+    let wrote = told.lines().map(json).max_by_key(|event| sweep(event));
+    assert!(
+        sweep(&ended) > wrote.map_or(0, |event| sweep(&event)),
+        "{ended}: {told}"
+    );
+}
+
+fn sweep(of: &Value) -> u64 {
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    let places = [&of["sweep"], &of["plan_in_force"]["sweep"]];
+    places.into_iter().find_map(number).unwrap_or_default()
+}
+
 fn engine(daemon: &Daemon) -> String {
     let planned = json(&daemon.weft_ok(&["route", "plan", "--engine", "auto", "--json"]));
     planned["plan"]["engine_before"]
@@ -95,6 +115,7 @@ fn engine_drains_and_ports_of_then_come_back_with_its_routes() {
     let done = apply(&daemon, &plan);
     assert_eq!(done["ports"]["count"], 1, "{done}");
     assert_eq!(done["ports"]["failed"], Value::Array(Vec::new()), "{done}");
+    ends_well(&daemon, &plan);
     wait_for_links(&daemon, 32);
     wait_for(|| (tables(&daemon) == first).then_some(()));
     assert_eq!(daemon.weft_ok(&["route", "drains"]), "nothing is drained\n");

@@ -154,6 +154,8 @@ async fn a_cable_is_cut_and_mended_and_switches_say_whether_they_route_adaptivel
         node_guid,
         port,
         cut,
+        reason: "as if pulled".to_owned(),
+        author: "erika".to_owned(),
     };
     let links = || json(&daemon, &["fabric", "show", "--json"])["links"].as_u64();
     let before = links().unwrap();
@@ -167,8 +169,36 @@ async fn a_cable_is_cut_and_mended_and_switches_say_whether_they_route_adaptivel
         (set(edge1, 77, true), Code::FailedPrecondition),
         (set(7, 5, true), Code::FailedPrecondition),
     ] {
-        let refused = emulator.set_cable(request).await.unwrap_err();
+        let refused = emulator.set_cable(request.clone()).await.unwrap_err();
         assert_eq!(refused.code(), code, "{request:?}: {refused}");
+    }
+
+    let bell = v1::SetCableRequest {
+        reason: "\u{7}".to_owned(),
+        ..set(edge1, 5, true)
+    };
+    let refused = emulator.set_cable(bell).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+    assert!(refused.message().contains("reason"), "{refused}");
+    let start = ["emulator", "traffic", "start", "all", "uniform"];
+    daemon.weft_ok(&[&start[..], &["--reason", "a full fabric"]].concat());
+    daemon.weft_ok(&["emulator", "traffic", "stop", "all", "--reason", "seen"]);
+    daemon.weft_ok(&["emulator", "traffic", "stop", "--all"]);
+    let told = daemon.weft_ok(&["who", "--json", "--limit", "50"]);
+    let changes = told.lines().map(|line| serde_json::from_str(line).unwrap());
+    let changes: Vec<Value> = changes.collect();
+    for (what, reason) in [
+        ("cut the cable at edge1:5", "as if pulled"),
+        ("mend the cable at edge1:5", "as if pulled"),
+        ("start traffic all", "a full fabric"),
+        ("stop traffic all", "seen"),
+        ("stop all traffic", ""),
+    ] {
+        let mut done = changes.iter().filter(|change| change["result"] == "ok");
+        let found = done.find(|change| change["what"] == what);
+        let found = found.unwrap_or_else(|| panic!("{what}: {told}"));
+        assert_eq!(found["reason"], reason, "{found}");
+        assert_ne!(found["author"], "", "{found}");
     }
 
     let mut adaptive = async || {

@@ -2,7 +2,7 @@
 import { rampOf } from "../kinds";
 import { colorOf, css, ground, ink, line, quiet } from "../palette";
 import { WHOLE } from "../fabric";
-import { fitting } from "../words";
+import { fitting, many } from "../words";
 import { digits, drawnOf, ends, isWide, placesOf, placeText, type Plot, type Point, scaleOf, type Series, valuesOf } from "./plots";
 
 export interface Look {
@@ -160,7 +160,8 @@ function Bracket({ at, least, most, color }: { at: number; least: number | undef
 function Bars({ plot, look }: { plot: Plot; look: Look }) {
   const { wide } = look;
   const colors = inks(look.dark);
-  const points = plot.series.flatMap((one) => one.points).slice(0, BARS_MAX);
+  const all = plot.series.flatMap((one) => one.points);
+  const points = all.slice(0, BARS_MAX);
   const values = valuesOf({ ...plot, series: [{ name: "", points }] });
   const logarithmic = look.logY ?? false;
   const [left, right] = [10, wide - 84];
@@ -168,8 +169,12 @@ function Bars({ plot, look }: { plot: Plot; look: Look }) {
   const zero = logarithmic ? left : x.place(0);
   const bottom = TOP + points.length * BAR;
   const isPublished = points.some((point) => point.published !== undefined);
+  const notes = [
+    isPublished && "dashed: what was published, or its bounds; hollow and ✗: outside",
+    all.length > BARS_MAX && `${many(all.length - BARS_MAX, "more case is", "more cases are")} not drawn; the file has all`,
+  ].filter((note) => note !== false);
   return (
-    <Frame wide={wide} high={bottom + 24 + (isPublished ? LINE : 0)} look={look} name={`${unitOf(plot)} of each case; the table has the values`}>
+    <Frame wide={wide} high={bottom + 24 + notes.length * LINE} look={look} name={`${unitOf(plot)} of each case; the table has the values`}>
       <Words x={left} y={14} room={wide - 20} fill={colors.letters}>{unitOf(plot)}</Words>
       {x.ticks.map((value) => (
         <g key={value}>
@@ -192,7 +197,7 @@ function Bars({ plot, look }: { plot: Plot; look: Look }) {
           </g>
         );
       })}
-      {isPublished && <Words x={left} y={bottom + 32} room={wide - 20}>dashed: what was published, or its bounds; hollow and ✗: outside</Words>}
+      {notes.map((note, at) => <Words key={note} x={left} y={bottom + 32 + at * LINE} room={wide - 20}>{note}</Words>)}
     </Frame>
   );
 }

@@ -82,10 +82,9 @@ function Traffic({ answer, again }: { answer: ListTrafficResponse; again(): void
     propose({
       title: name === "" ? "Stop all traffic" : `Stop the traffic ${visible(name)}`,
       button: "Stop it",
-      plain: true,
       says: <p>Its hosts send nothing more. It can be started again.</p>,
-      run: async () => {
-        await emulatorCalls.stopTraffic({ name }, { timeoutMs: ORDER_PATIENCE });
+      run: async ({ reason, author }) => {
+        await emulatorCalls.stopTraffic({ name, reason, author }, { timeoutMs: ORDER_PATIENCE });
         again();
         return name === "" ? "All traffic is stopped." : `The traffic ${visible(name)} is stopped.`;
       },
@@ -158,12 +157,11 @@ function Start({ jobs, again }: { jobs: TrafficStatus[]; again(): void }) {
         propose({
           title: "Start traffic",
           button: "Start it",
-          plain: true,
           says: found === undefined
             ? <p>In the emulated fabric {name}, {speed}, until you stop it.</p>
             : <p><bdi>{found.pairs.map(([from, to]) => `${named(from)} sends to ${named(to)}`).join(", and ")}</bdi>, each {speed}, until you stop it. Both routes take the link <bdi>{found.link}</bdi>.</p>,
-          run: async () => {
-            for (const job of each) await emulatorCalls.startTraffic({ job: { ...job, ratePercent: percent } }, { timeoutMs: ORDER_PATIENCE });
+          run: async ({ reason, author }) => {
+            for (const job of each) await emulatorCalls.startTraffic({ job: { ...job, ratePercent: percent }, reason, author }, { timeoutMs: ORDER_PATIENCE });
             again();
             return `Traffic is started: ${each.map((job) => job.name).join(", ")}.`;
           },

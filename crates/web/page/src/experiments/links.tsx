@@ -82,10 +82,9 @@ function ask(nodes: Layout, link: Link): void {
   propose({
     title: `${cut ? "Cut" : "Mend"} the cable ${name}`,
     button: cut ? "Cut the cable" : "Mend the cable",
-    plain: true,
     says: cut ? <p>The emulator takes the link down at once, as if the cable were pulled. The manager finds out by a trap and makes other routes. It stays cut until you mend it.</p> : <p>The emulator lets the link come up again, and the manager uses it.</p>,
-    run: async () => {
-      await emulatorCalls.setCable({ nodeGuid: nodes.guids[nodes.nodeOf[link.port]], port: nodes.number(link.port), cut }, { timeoutMs: ORDER_PATIENCE });
+    run: async ({ reason, author }) => {
+      await emulatorCalls.setCable({ nodeGuid: nodes.guids[nodes.nodeOf[link.port]], port: nodes.number(link.port), cut, reason, author }, { timeoutMs: ORDER_PATIENCE });
       return `The cable ${name} is ${cut ? "cut" : "mended"}.`;
     },
   });

@@ -46,6 +46,14 @@ async function loadOf(page: Page, from: string, to: string): Promise<number> {
   return Math.max(0, ...text);
 }
 
+/** Says why in the dialog, and does it. */
+async function say(page: Page, button: string, reason: string): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("button", { name: button })).toBeDisabled();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
+  await dialog.getByRole("button", { name: button }).click();
+}
+
 /** Clicks on a line, away from its middle, where it may cross another one. */
 async function clickOn(page: Page, line: Locator): Promise<void> {
   await line.scrollIntoViewIfNeeded();
@@ -178,7 +186,8 @@ test("E1: the hot link is found, and adaptive routing relieves it", async ({ pag
   expect(daemon.weft("emulator", "traffic", "list")).toBe("no traffic\n");
 
   await start.click();
-  await dialog.getByRole("button", { name: "Start it" }).click();
+  await dialog.getByRole("textbox", { name: "Your name" }).fill("erika");
+  await say(page, "Start it", "two pairs");
   await expect(page.locator(".done")).toContainText("Traffic is started: pair 1, pair 2");
   // Two pairs get what one link carries, and share it.
   await expect.poll(() => throughput(page)).toBeGreaterThan(12);
@@ -193,8 +202,7 @@ test("E1: the hot link is found, and adaptive routing relieves it", async ({ pag
 
   await page.getByRole("button", { name: "Switch it on…" }).click();
   await expect(dialog).toContainText("as soon as a buffer is full");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("as in E1");
-  await dialog.getByRole("button", { name: "Switch it on" }).click();
+  await say(page, "Switch it on", "as in E1");
   await expect(page.getByText(/Adaptive routing is on, in \d+ switches/)).toBeVisible();
   await expect.poll(() => throughput(page)).toBeGreaterThan(1.5 * ONE);
   expect(near(await throughput(page), TWO)).toBe(true);
@@ -210,26 +218,28 @@ test("E1: the hot link is found, and adaptive routing relieves it", async ({ pag
   await expect(dialog).toHaveCount(0);
   expect(daemon.audited("SetCable")).toEqual([]);
   await clickOn(page, line);
-  await dialog.getByRole("button", { name: "Cut the cable" }).click();
+  await say(page, "Cut the cable", "a cable is pulled");
   await expect(page.locator(".done")).toContainText("is cut");
   const mend = page.getByRole("button", { name: new RegExp(`^Mend ${edge}:\\d – ${idle}`) });
   await expect(mend).toBeVisible();
   await expect.poll(async () => near(await throughput(page), ONE)).toBe(true);
   await looksWell(page, "experiments-cut");
   await mend.click();
-  await dialog.getByRole("button", { name: "Mend the cable" }).click();
+  await say(page, "Mend the cable", "and put back");
   await expect(mend).toHaveCount(0);
   await expect.poll(async () => near(await throughput(page), TWO)).toBe(true);
-  expect(daemon.audited("SetCable").map((record) => [record.identity, record.result])).toEqual([["loopback", "ok"], ["loopback", "ok"]]);
+  const why = (method: string) => daemon.audited(method).map(({ author, identity, reason, result }) => [author, identity, reason, result]);
+  expect(why("SetCable")).toEqual([["erika", "loopback", "a cable is pulled", "ok"], ["erika", "loopback", "and put back", "ok"]]);
 
   await page.getByRole("button", { name: "Switch it off…" }).click();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("E1 is over");
-  await dialog.getByRole("button", { name: "Switch it off" }).click();
+  await say(page, "Switch it off", "E1 is over");
   await expect(page.getByText("Adaptive routing is off")).toBeVisible();
   for (const method of ["PlanRoutes", "ApplyRoutePlan"]) expect(daemon.audited(method).map((record) => record.reason).sort()).toEqual(["E1 is over", "as in E1"]);
   await page.getByRole("button", { name: "Stop all traffic…" }).click();
-  await dialog.getByRole("button", { name: "Stop it" }).click();
+  await say(page, "Stop it", "seen");
   await expect(page.getByText("No traffic.")).toBeVisible();
+  expect(why("StartTraffic")).toEqual(Array(2).fill(["erika", "loopback", "two pairs", "ok"]));
+  expect(why("StopTraffic")).toEqual([["erika", "loopback", "seen", "ok"]]);
 });
 
 test("what cannot be started is said", async ({ page }) => {
@@ -241,11 +251,11 @@ test("what cannot be started is said", async ({ page }) => {
   await page.getByLabel("Who sends").selectOption({ label: "each host to all others" });
   await page.getByRole("button", { name: "Start traffic…" }).click();
   await expect(page.getByRole("dialog")).toContainText("each host to all others, at up to 20 % of a link's rate");
-  await page.getByRole("button", { name: "Start it" }).click();
+  await say(page, "Start it", "all of them");
   // Eight hosts at a fifth of 12.4 GB/s.
   await expect.poll(async () => near(await throughput(page), 8 * 0.2 * 12.4)).toBe(true);
   await page.getByRole("button", { name: "Stop uniform 1…" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Stop it" }).click();
+  await say(page, "Stop it", "enough");
   await expect(page.getByText("No traffic.")).toBeVisible();
 });
 
@@ -258,9 +268,7 @@ test("where a plan needs a second person, one is led to the plan", async ({ page
   await page.goto(`${daemon.page}#/experiments/live`);
   await page.getByRole("button", { name: "Switch it on…" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog.getByRole("button", { name: "Switch it on" })).toBeDisabled();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("I alone");
-  await dialog.getByRole("button", { name: "Switch it on" }).click();
+  await say(page, "Switch it on", "I alone");
   await expect(page.locator(".done")).toContainText(/The plan is made and not applied: who made plan \d+ is not known/);
   await expect(page).toHaveURL(/#\/plan\//);
   await expect(page.getByText("can be applied")).toBeVisible();
@@ -278,7 +286,7 @@ test("who may only look has no buttons, and is refused where his role was taken 
   loopbackMay("view");
   daemon.reload();
   await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
-  await page.getByRole("button", { name: "Cut the cable" }).click();
+  await say(page, "Cut the cable", "without a role");
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
   await page.reload();
   await expect(page.getByText("Changing the emulation needs the role operate")).toBeVisible();

@@ -66,6 +66,46 @@ test("a link lets one browser in as who asked for it, and nobody after that", as
   await expect(page.locator(".lost")).toBeVisible();
   await context.close();
 });
+
+/** The end of a link that somebody with a certificate asks for. */
+async function linkOfAnother(browser: Browser): Promise<string> {
+  const origin = daemon.page.replace(/\/$/, "");
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, clientCertificates: [{ origin, certPath: `${KEYS}/ci.pem`, keyPath: `${KEYS}/ci.key` }] });
+  const page = await context.newPage();
+  await page.goto(daemon.page);
+  // An empty message: a link with the role view.
+  const answer = await page.evaluate(async () => {
+    const headers = { "Content-Type": "application/grpc-web+proto" };
+    return await (await fetch("/weft.v1.WebService/CreateLink", { method: "POST", headers, body: new Uint8Array(5) })).text();
+  });
+  await context.close();
+  const hash = /#link=[0-9a-f]+/.exec(answer)?.[0];
+  expect(hash).toBeDefined();
+  return hash!;
+}
+
+test("somebody else's link is not used in a browser with a session, and the page says whose both are", async ({ browser }) => {
+  const { context, page } = await fresh(browser);
+  await page.goto(link());
+  await expect(page.locator(".who")).toContainText("user:");
+  const hash = await linkOfAnother(browser);
+  await page.evaluate((hash) => (location.hash = hash), hash);
+  const refused = page.getByRole("alert");
+  await expect(refused).toContainText(/The link was not used: this browser has a session of user:\S+, and this link is of uri:spiffe:\/\/example\.org\/ci: it was not used up; end that session first \(weft web --end\), or open the link in another browser/);
+  expect(page.url()).toBe(daemon.page);
+  await expect(page.locator(".who")).toContainText("user:");
+  await expect(page.locator(".side")).toContainText("16 hosts");
+  await looksWell(page, "link-of-another");
+  await page.getByRole("button", { name: "Close this message" }).click();
+  await expect(refused).toHaveCount(0);
+  // It is still good elsewhere.
+  const second = await fresh(browser);
+  await second.page.goto(daemon.page + hash);
+  await expect(second.page.locator(".who")).toContainText("uri:spiffe://example.org/ci may look");
+  await second.context.close();
+  await context.close();
+});
+
 test("where no answer comes to a link, it is not said that the link can be used again", async ({ browser }) => {
   const { context, page } = await fresh(browser);
   await page.route("**/link", (route) => route.abort());

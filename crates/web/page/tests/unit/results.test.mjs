@@ -102,6 +102,28 @@ test("as many curves and places as a file may have are drawn in part, and soon",
   }
 });
 
+/** All that a drawing says. */
+function saidBy(drawn) {
+  if (Array.isArray(drawn)) return drawn.map(saidBy).join(" ");
+  if (typeof drawn === "string") return drawn;
+  if (drawn === null || typeof drawn !== "object") return "";
+  return saidBy(typeof drawn.type === "function" ? drawn.type(drawn.props) : drawn.props.children);
+}
+
+test("bars beyond those that are drawn are counted below them", () => {
+  const bars = (count) => {
+    const lines = Array.from({ length: count }, (_, at) => `E1,case ${at},m,${at + 1},us,1,5,,✗,,,,,`);
+    const [plot] = plotsOf(rowsOf("e.csv", HEAD + lines.join("\n")));
+    return saidBy(Drawing({ plot, map: false, look: { wide: 360, dark: false, logX: undefined, logY: undefined } }));
+  };
+  assert.match(bars(100), /case 99/);
+  assert.doesNotMatch(bars(100), /not drawn/);
+  assert.match(bars(101), /1 more case is not drawn; the file has all/);
+  const many = bars(1_300);
+  assert.doesNotMatch(many, /case 100/);
+  assert.match(many, /1,200 more cases are not drawn; the file has all/);
+});
+
 test("random bytes never do anything but be refused", () => {
   const below = random(7);
   const letters = ['"', ",", "\n", "\r", "1", "-", "e", "a", "✗", "\u202e", "\u0000"];
