@@ -41,7 +41,7 @@ fn ends_well(daemon: &Daemon, plan: &Value) {
     let ended = json(&daemon.weft_ok(&["operation", "wait", id, "--json"]));
     assert_eq!(ended["state"], "done", "{ended}");
     let told = daemon.weft_ok(&["log", "--kind", "plan_in_force", "--json"]);
-    let wrote = told.lines().map(json).max_by_key(|event| sweep(event));
+    let wrote = told.lines().map(json).max_by_key(sweep);
     assert!(
         sweep(&ended) > wrote.map_or(0, |event| sweep(&event)),
         "{ended}: {told}"
