@@ -44,6 +44,17 @@ pub(super) fn judge(
     breaches
 }
 
+/// I7: Sets that managers have sent, and that their roles do not permit.
+pub(super) fn illegal(cluster: &mut Cluster) -> impl Iterator<Item = Breach> {
+    cluster.take_illegal().into_iter().map(|set| {
+        let what = format!(
+            "manager {} wrote {} as {} at {} ns",
+            set.member, set.attribute, set.role, set.at.0
+        );
+        Breach::new(Invariant::OneMaster, what)
+    })
+}
+
 /// The one master of a part, with the place of its host; every other manager there stands by for it.
 fn master_of<'a>(
     cluster: &'a Cluster,

@@ -2,9 +2,10 @@
 //! the SA; while the fabric is quiet, and while the manager writes the tables of the attacker's link.
 
 use rand::RngExt;
+use weft_emulator::io::Control;
 use weft_fabric::Guid;
 use weft_wire::Layout;
-use weft_wire::header::{MadHeader, class, method, status, version};
+use weft_wire::header::{MadHeader, class, method, status};
 use weft_wire::id::PKey;
 use weft_wire::packet::Packet;
 use weft_wire::sa::{McMemberRecord, PathRecord, attribute as attributes};
@@ -24,11 +25,6 @@ const DATAGRAMS: u32 = 200;
 const BOUNCES: u32 = 3;
 /// DGID, SGID and P_Key of a PathRecord.
 const IN_PARTITION: u64 = 1 << 2 | 1 << 3 | 1 << 13;
-/// Queue pair of general services.
-const GENERAL_QP: u32 = 1;
-/// Class of the datagrams, one that belongs to vendors.
-const VENDOR_CLASS: u8 = 0x30;
-
 /// Speaks to members of the bystanders' partition as if it were one.
 pub(super) fn attack(site: &mut Site) -> Result<Option<String>, RunError> {
     site.received.clear();
@@ -51,12 +47,13 @@ fn speak(site: &mut Site) -> Result<(), RunError> {
         write_own_table(site)?;
         let hosts = &site.bystanders.hosts;
         let to = hosts[site.rng.random_range(0..hosts.len())];
-        let dlid = site.lid_of(to.0);
-        site.send(Packet {
-            pkey: PARTITION,
-            dest_qp: GENERAL_QP,
-            src_qp: GENERAL_QP,
-            ..Packet::lid_routed(site.attacker.lid, dlid, datagram())
+        let (node, port) = site.attacker.port;
+        site.cluster.control(Control::UsePKey {
+            node,
+            port,
+            to: to.0,
+            p_key: PARTITION.0,
+            count: 1,
         })?;
         match number % 2 {
             0 => ask_for_path(site, to)?,
@@ -85,19 +82,6 @@ fn write_own_table(site: &mut Site) -> Result<(), RunError> {
         site.own_m_key(),
     );
     site.send_smp(set, &[], &table)
-}
-
-fn datagram() -> Vec<u8> {
-    let header = MadHeader {
-        base_version: version::OPA,
-        mgmt_class: VENDOR_CLASS,
-        class_version: version::OPA,
-        method: method::TRAP,
-        ..MadHeader::default()
-    };
-    let mut mad = vec![0; 256];
-    header.encode(&mut mad);
-    mad
 }
 
 fn ask_for_path(site: &mut Site, to: Port) -> Result<(), RunError> {

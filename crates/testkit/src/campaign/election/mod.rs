@@ -22,7 +22,7 @@ use super::parts;
 use super::watch::SetWatch;
 use crate::cluster::Cluster;
 use crate::oracle::masters::IN_FLIGHT_MAX;
-use crate::oracle::{Breach, Invariant, lids, masters, quiet, reach, tables};
+use crate::oracle::{Breach, lids, masters, quiet, reach, tables};
 use crate::view::FabricView;
 
 /// I9: from the end of a round's trouble to one master whose routes hold. A dead master is found out
@@ -198,14 +198,7 @@ impl Run {
     fn run_until(&mut self, until: Tick) -> Result<(), RunError> {
         self.cluster.run_until(until)?;
         self.events.append(&mut self.cluster.take_events());
-        let illegal = self.cluster.take_illegal().into_iter().map(|set| {
-            let what = format!(
-                "manager {} wrote {} as {} at {} ns",
-                set.member, set.attribute, set.role, set.at.0
-            );
-            Breach::new(Invariant::OneMaster, what)
-        });
-        self.breaches.extend(illegal);
+        self.breaches.extend(parts::illegal(&mut self.cluster));
         let circles = self.sets.take_circles().into_iter();
         let closed = circles.filter(|circle| {
             self.settled

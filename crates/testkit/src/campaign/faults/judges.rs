@@ -28,14 +28,7 @@ impl Run {
     /// I2, I7, I11 and I14, which hold at all times.
     pub(super) fn look(&mut self) {
         self.events.append(&mut self.cluster.take_events());
-        let illegal = self.cluster.take_illegal().into_iter().map(|set| {
-            let what = format!(
-                "manager {} wrote {} as {} at {} ns",
-                set.member, set.attribute, set.role, set.at.0
-            );
-            Breach::new(Invariant::OneMaster, what)
-        });
-        self.breaches.extend(illegal);
+        self.breaches.extend(parts::illegal(&mut self.cluster));
         for mut circle in self.sets.take_circles() {
             // A sweep that began before cables were plugged in elsewhere does not know where they lead.
             circle.other_wrote = circle.other_wrote.max(self.recabled);
