@@ -2,7 +2,8 @@
 //!
 //! The fabric is emulated from what the recording shows: each node as it was with most cables, and all links of then.
 //! What the manager sent up to the place is sent to it, and links go down and come up as the manager published, so that
-//! its registers are those that the manager wrote.
+//! its registers are those that the manager wrote. Where the recording begins with a checkpoint, devices begin with what
+//! they had confirmed until then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,12 +15,14 @@ use weft_emulator::{Emulator, Options, io::Control, io::Input};
 use weft_fabric::topology::TopologyBuilder;
 use weft_fabric::{Guid, Node, PortNum, PortRef, Snapshot, Tick, Topology, powered_on};
 use weft_manager::io::Event;
+use weft_manager::sm::device_registers::DeviceRegisters;
 use weft_manager::{Manager, Output};
 use weft_replay::{Step, What};
 use weft_testkit::{NoTap, World};
 use weft_wire::enums::SmState;
 
 use super::found::{FileReplay, Found, state_json, state_words};
+use super::registers;
 use super::{Arguments, open};
 
 /// Longest time, seconds.
@@ -51,10 +54,18 @@ pub(super) fn run(
     if !found.is_stopped {
         return Err("--until's place does not come in this recording".to_owned());
     }
-    let (topology, host) = Seen::all(open(&arguments.file)?)?.fabric()?;
+    let seen = Seen::all(open(&arguments.file)?)?;
+    let (topology, host) = seen.fabric()?;
     let up_to = open(&arguments.file)?;
-    let (emulator, down) = emulated(&topology, host, up_to, found.steps)?;
+    let begin = Emulated::new(&topology, host, seen.checkpoint.as_ref())?;
+    let Emulated {
+        mut emulator, down, ..
+    } = begin.after(up_to, found.steps)?;
     let manager = replay.into_manager().ok_or("the recording is empty")?;
+    if seen.checkpoint.is_some() {
+        // Some of it was sent before the checkpoint, and confirmed since.
+        registers::write(emulator.network_mut(), manager.0.device_registers());
+    }
     let before = manager.0.snapshot();
     let mut world = World::going_on(found.last, manager, emulator, host, NoTap);
     let until = found.last + time;
@@ -91,18 +102,27 @@ struct Seen {
     nodes: BTreeMap<Guid, Cabled>,
     /// Port GUID of the manager.
     own: Option<Guid>,
+    /// The checkpoint that the recording begins with.
+    checkpoint: Option<Start>,
+}
+
+/// The fabric at a checkpoint.
+struct Start {
+    topology: Arc<Topology>,
+    registers: Vec<DeviceRegisters>,
 }
 
 impl Seen {
     fn all(mut replay: FileReplay) -> Result<Self, String> {
         let mut seen = Self::default();
         while let Ok(Some(step)) = replay.next() {
-            if matches!(step.what, What::Checkpoint(_)) {
-                return Err(
-                    "this recording begins with a checkpoint: what the manager wrote to devices before is not in it; \
-                     --go-on needs one that begins with the manager's start"
-                        .to_owned(),
-                );
+            if let (What::Checkpoint(_), Some(manager)) = (&step.what, replay.manager()) {
+                let snapshot = manager.snapshot();
+                seen.take(&snapshot);
+                seen.checkpoint = Some(Start {
+                    topology: Arc::clone(&snapshot.topology),
+                    registers: manager.device_registers().collect(),
+                });
             }
             for snapshot in published(&step) {
                 seen.take(snapshot);
@@ -194,45 +214,84 @@ fn links(topology: &Topology) -> BTreeSet<[End; 2]> {
     ends.map(|[a, b]| [a.min(b), a.max(b)]).collect()
 }
 
-/// The fabric after what the manager sent in these steps, and the links that are down.
-fn emulated(
-    topology: &Arc<Topology>,
-    (node, port): End,
-    mut replay: FileReplay,
-    steps: u64,
-) -> Result<(Emulator, BTreeSet<[End; 2]>), String> {
-    let refused = |error: weft_emulator::io::ControlError| error.to_string();
-    let mut emulator = Emulator::new(Arc::clone(topology), Options::default()).map_err(refused)?;
-    let is_sm = true;
-    let control = Control::IsSm { node, port, is_sm };
-    let mut inputs = vec![Input::Control(control)];
-    let all = links(topology);
-    let mut down = BTreeSet::new();
-    let mut now = Tick(0);
-    loop {
-        for input in inputs.drain(..) {
-            emulator.handle(now, input).map_err(refused)?;
-        }
-        // What devices answered then is in the recording.
-        while emulator.poll().is_some() {}
-        let step = replay.next().map_err(|error| error.to_string())?;
-        let Some(step) = step.filter(|step| step.number <= steps) else {
-            return Ok((emulator, down));
+/// The emulated fabric.
+struct Emulated {
+    emulator: Emulator,
+    /// The manager's port.
+    host: End,
+    /// All links.
+    links: BTreeSet<[End; 2]>,
+    /// Those that are down.
+    down: BTreeSet<[End; 2]>,
+}
+
+impl Emulated {
+    /// The fabric as it was at the checkpoint, else just switched on.
+    fn new(
+        topology: &Arc<Topology>,
+        host: End,
+        checkpoint: Option<&Start>,
+    ) -> Result<Self, String> {
+        let emulator = Emulator::new(Arc::clone(topology), Options::default()).map_err(refused)?;
+        let mut emulated = Self {
+            emulator,
+            host,
+            links: links(topology),
+            down: BTreeSet::new(),
         };
-        now = step.at;
-        for output in step.outputs {
-            match output {
-                Output::Send(packet) => inputs.push(Input::Send { node, port, packet }),
-                Output::Publish(snapshot) => {
-                    let gone = gone(&all, &snapshot.topology);
-                    let changed = gone.symmetric_difference(&down);
-                    inputs.extend(changed.map(|link| change(*link, gone.contains(link))));
-                    down = gone;
+        let ((node, port), is_sm) = (host, true);
+        emulated.handle(Tick(0), Input::Control(Control::IsSm { node, port, is_sm }))?;
+        if let Some(start) = checkpoint {
+            emulated.match_links(Tick(0), &start.topology)?;
+            registers::write(
+                emulated.emulator.network_mut(),
+                start.registers.iter().cloned(),
+            );
+        }
+        Ok(emulated)
+    }
+
+    /// The same after what the manager sent in these steps.
+    fn after(mut self, mut replay: FileReplay, steps: u64) -> Result<Self, String> {
+        loop {
+            let step = replay.next().map_err(|error| error.to_string())?;
+            let Some(step) = step.filter(|step| step.number <= steps) else {
+                return Ok(self);
+            };
+            let (node, port) = self.host;
+            for output in step.outputs {
+                match output {
+                    Output::Send(packet) => {
+                        self.handle(step.at, Input::Send { node, port, packet })?;
+                    }
+                    Output::Publish(snapshot) => self.match_links(step.at, &snapshot.topology)?,
+                    _ => {}
                 }
-                _ => {}
             }
         }
     }
+
+    /// Takes links down and lets them come up, so that those of this topology are up.
+    fn match_links(&mut self, now: Tick, topology: &Topology) -> Result<(), String> {
+        let gone = gone(&self.links, topology);
+        let changed: Vec<[End; 2]> = gone.symmetric_difference(&self.down).copied().collect();
+        for link in changed {
+            self.handle(now, change(link, gone.contains(&link)))?;
+        }
+        self.down = gone;
+        Ok(())
+    }
+
+    fn handle(&mut self, now: Tick, input: Input) -> Result<(), String> {
+        self.emulator.handle(now, input).map_err(refused)?;
+        // What devices answered then is in the recording.
+        while self.emulator.poll().is_some() {}
+        Ok(())
+    }
+}
+
+fn refused(error: weft_emulator::io::ControlError) -> String {
+    error.to_string()
 }
 
 /// Links whose nodes are there, and which are not.

@@ -2,6 +2,7 @@
 
 mod found;
 mod going_on;
+mod registers;
 mod shortening;
 mod until;
 mod words;

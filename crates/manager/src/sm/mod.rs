@@ -9,7 +9,7 @@
 //! | `devices`, `tables` | the nodes: confirmed state, work in this sweep, health |
 //! | `pump`, `schedule` | the next node to send, and handling of answers and timeouts |
 //! | `requests` | datagrams that are sent |
-//! | `confirmed` | the fabric as confirmed by devices |
+//! | `confirmed`, `device_registers` | the fabric as confirmed by devices, and each of them |
 //! | `outbox` | outputs of the manager |
 //! | `admission` | devices that are not let into the fabric |
 //! | `discover`, `reads`, `links` | discovery, and links on which both ends agree |
@@ -56,6 +56,7 @@ mod commands;
 mod confirm;
 mod confirmed;
 mod cut_off;
+pub mod device_registers;
 mod devices;
 pub mod disabled;
 mod discover;
