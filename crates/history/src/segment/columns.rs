@@ -18,6 +18,9 @@ pub(crate) const ROWS: usize = 32_768;
 /// Rows of a page: what is read where one port is asked for.
 const PAGE_ROWS: usize = 4_096;
 
+/// Level of zstd: 3 saves 1 percent of what 1 writes, 6 saves 3 to 4 for less than twice the CPU, 9 one more for 2.6 times.
+const LEVEL: i32 = 6;
+
 /// Places of columns of the counters.
 pub(super) const TIME: usize = 0;
 pub(super) const GUID: usize = 1;
@@ -98,7 +101,7 @@ pub(super) fn schema(table: Table) -> Result<TypePtr, HistoryError> {
 
 /// How a table is encoded.
 pub(super) fn properties(table: Table) -> Result<WriterProperties, HistoryError> {
-    let level = ZstdLevel::try_new(1).map_err(|error| HistoryError::Input(error.to_string()))?;
+    let level = ZstdLevel::try_new(LEVEL).map_err(|error| HistoryError::Input(error.to_string()))?;
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_created_by("weft".to_owned())
