@@ -13,11 +13,18 @@ use weft_wire::packet::Packet;
 use crate::keys::Keys;
 
 /// Of all outputs so far, keys masked.
-pub(crate) struct Digest(XxHash64);
+pub(crate) struct Digest {
+    hash: XxHash64,
+    /// A datagram whose keys are masked: its memory serves again and again.
+    masked: Vec<u8>,
+}
 
 impl Default for Digest {
     fn default() -> Self {
-        Self(XxHash64::with_seed(0))
+        Self {
+            hash: XxHash64::with_seed(0),
+            masked: Vec::new(),
+        }
     }
 }
 
@@ -37,7 +44,7 @@ impl io::Write for Into<'_> {
 
 impl Digest {
     pub(crate) fn value(&self) -> u64 {
-        self.0.finish()
+        self.hash.finish()
     }
 
     pub(crate) fn add(&mut self, output: &Output, keys: &mut Keys) {
@@ -63,7 +70,8 @@ impl Digest {
     }
 
     fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
-        let mut mad = packet.mad.clone();
+        let mut mad = std::mem::take(&mut self.masked);
+        mad.clone_from(&packet.mad);
         keys.in_datagram(&mut mad);
         let numbers = [
             packet.slid.0.into(),
@@ -75,13 +83,14 @@ impl Digest {
         ];
         self.numbers(1, &numbers);
         self.bytes(1, &mad);
+        self.masked = mad;
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot) {
         let topology = &snapshot.topology;
         self.numbers(3, &[snapshot.generation, topology.len() as u64]);
         for (_, node) in topology.nodes() {
-            self.0.write_u64(node.guid().0);
+            self.hash.write_u64(node.guid().0);
         }
         for (at, lid, lmc) in topology.end_ports() {
             self.numbers(3, &[at.node.0.into(), lid.0.into(), lmc.0.into()]);
@@ -96,20 +105,20 @@ impl Digest {
     }
 
     fn numbers(&mut self, kind: u8, numbers: &[u64]) {
-        self.0.write_u8(kind);
+        self.hash.write_u8(kind);
         for number in numbers {
-            self.0.write(&number.to_le_bytes());
+            self.hash.write(&number.to_le_bytes());
         }
     }
 
     fn bytes(&mut self, kind: u8, bytes: &[u8]) {
         self.numbers(kind, &[bytes.len() as u64]);
-        self.0.write(bytes);
+        self.hash.write(bytes);
     }
 
     fn value_of(&mut self, kind: u8, value: &impl Serialize) {
-        self.0.write_u8(kind);
+        self.hash.write_u8(kind);
         // A value that JSON cannot have is the same in both runs: up to there.
-        let _ = serde_json::to_writer(Into(&mut self.0), value);
+        let _ = serde_json::to_writer(Into(&mut self.hash), value);
     }
 }

@@ -10,6 +10,8 @@ use crate::keys::Keys;
 
 /// Bytes of inputs in a chunk, after which the next one begins.
 const CHUNK: usize = 128 * 1024;
+/// Bytes that an input may have more than there was room for before it, of a datagram and what is beside it.
+const INPUT: usize = 4 * 1024;
 /// Bytes of a chunk before its inputs: whether the last of them came to its end.
 pub(crate) const CHUNK_HEAD: usize = 1;
 /// Bytes of a chunk after them: the whole digest.
@@ -26,6 +28,11 @@ pub(crate) const CHECKPOINT_PART: u8 = 6;
 pub trait Sink: Send + std::fmt::Debug {
     /// Takes the next chunk; false ends the recording.
     fn take(&mut self, chunk: Vec<u8>) -> bool;
+
+    /// A chunk that has been written, whose memory the next one may have.
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Whether this recording has enough, so that another is to go on from a checkpoint.
     fn is_full(&self) -> bool {
@@ -56,7 +63,7 @@ impl Recorder {
     pub fn new(sink: Box<dyn Sink>) -> Self {
         Self {
             sink,
-            chunk: vec![0; CHUNK_HEAD],
+            chunk: empty(None),
             last: Tick(0),
             digest: 0,
             is_open: false,
@@ -142,7 +149,8 @@ impl Recorder {
         if self.chunk.len() == CHUNK_HEAD {
             return true;
         }
-        let mut chunk = std::mem::replace(&mut self.chunk, vec![0; CHUNK_HEAD]);
+        let next = empty(self.sink.spare());
+        let mut chunk = std::mem::replace(&mut self.chunk, next);
         chunk[0] = u8::from(self.is_open);
         chunk.extend(self.digest.to_le_bytes());
         self.sink.take(chunk)
@@ -164,6 +172,14 @@ impl Recorder {
     fn number(&mut self, number: u64) {
         put_number(&mut self.chunk, number);
     }
+}
+
+/// A chunk without inputs, in the memory of another where there is one.
+fn empty(spare: Option<Vec<u8>>) -> Vec<u8> {
+    let mut chunk = spare.unwrap_or_else(|| Vec::with_capacity(CHUNK + INPUT));
+    chunk.clear();
+    chunk.resize(CHUNK_HEAD, 0);
+    chunk
 }
 
 /// Seven bits in a byte, the lowest first; the top bit says that there are more.

@@ -101,7 +101,8 @@ pub(super) fn schema(table: Table) -> Result<TypePtr, HistoryError> {
 
 /// How a table is encoded.
 pub(super) fn properties(table: Table) -> Result<WriterProperties, HistoryError> {
-    let level = ZstdLevel::try_new(LEVEL).map_err(|error| HistoryError::Input(error.to_string()))?;
+    let level =
+        ZstdLevel::try_new(LEVEL).map_err(|error| HistoryError::Input(error.to_string()))?;
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_created_by("weft".to_owned())

@@ -44,6 +44,8 @@ const ORDERS_MAX: usize = 512;
 const AFTER: Duration = Duration::from_secs(1);
 /// Least time between two copies for one kind of thing.
 const BETWEEN: Duration = Duration::from_secs(3600);
+/// Written chunks whose memory waits for the next ones.
+const SPARE_MAX: usize = 8;
 /// Time that the thread has at the end.
 const END: Duration = Duration::from_secs(5);
 
@@ -96,6 +98,7 @@ pub(crate) struct Keeping {
 #[derive(Debug)]
 struct Chunks {
     orders: mpsc::Sender<Order>,
+    spare: mpsc::Receiver<Vec<u8>>,
     progress: Arc<Progress>,
 }
 
@@ -117,6 +120,10 @@ impl Chunks {
 impl Sink for Chunks {
     fn take(&mut self, chunk: Vec<u8>) -> bool {
         self.hand_over(Order::Chunk(chunk))
+    }
+
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        self.spare.try_recv().ok()
     }
 
     fn is_full(&self) -> bool {
@@ -155,16 +162,18 @@ pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
 
 fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> {
     let (orders, queue) = mpsc::channel(ORDERS_MAX);
+    let (spares, spare) = mpsc::channel(SPARE_MAX);
     let (done, ended) = oneshot::channel();
     let recording = thread::Recording::begin(place.clone(), Arc::clone(progress))?;
     let thread = std::thread::Builder::new().name("recording".to_owned());
     thread.spawn(move || {
-        recording.run(queue);
+        recording.run(queue, &spares);
         // Nobody waits for a disk that hangs.
         let _ = done.send(());
     })?;
     let chunks = Chunks {
         orders: orders.clone(),
+        spare,
         progress: Arc::clone(progress),
     };
     Ok(Opened {

@@ -73,12 +73,16 @@ impl Recording {
         })
     }
 
-    /// Writes what comes, until nothing more can come.
-    pub(super) fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    /// Writes what comes, until nothing more can come; gives the memory of chunks back.
+    pub(super) fn run(mut self, mut orders: mpsc::Receiver<Order>, spares: &mpsc::Sender<Vec<u8>>) {
         let mut panic = None;
         while let Some(order) = orders.blocking_recv() {
             match order {
-                Order::Chunk(chunk) => self.chunk(&chunk),
+                Order::Chunk(chunk) => {
+                    self.chunk(&chunk);
+                    // Enough others wait already, or nobody does any more.
+                    let _ = spares.try_send(chunk);
+                }
                 Order::Next(manager) => self.next(|to| manager.write(to)),
                 Order::Save { kind, reason, told } => {
                     let saved = self.save(kind, &reason);
