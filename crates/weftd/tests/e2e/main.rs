@@ -57,6 +57,7 @@ mod reports;
 mod scarcity;
 mod services;
 mod slurm;
+mod siege;
 mod states;
 mod support;
 mod takeover;
