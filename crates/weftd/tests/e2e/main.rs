@@ -59,6 +59,7 @@ mod services;
 mod slurm;
 mod siege;
 mod states;
+mod struck;
 mod support;
 mod takeover;
 mod terminal;
