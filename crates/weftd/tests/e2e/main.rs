@@ -50,6 +50,7 @@ mod process;
 mod prometheus;
 mod python;
 mod quarantine;
+mod red_team;
 mod refusals;
 mod registrations;
 mod replacements;
