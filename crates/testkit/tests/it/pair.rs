@@ -176,6 +176,18 @@ fn what_a_standby_is_told_of_its_masters_state_is_its_own() {
     }
     let state = cluster.stored(0).unwrap().to_vec();
     assert_ne!(cluster.stored(1), Some(&state[..]));
+    // A standby of an earlier version says that it cannot take what a later one hands on.
+    let mut later = state.clone();
+    later[8..12].copy_from_slice(&99_u32.to_be_bytes());
+    cluster.tell(1, Told::State(later));
+    after(&mut cluster, Duration::from_millis(1));
+    let events = cluster.take_events();
+    let said = events.iter().find_map(|(_, _, event)| match event {
+        Event::StateRefused { why } => Some(&**why),
+        _ => None,
+    });
+    let words = "the master's: it has format version 99, this program reads versions 1 to 6";
+    assert_eq!(said, Some(words));
     cluster.tell(1, Told::State(state.clone()));
     after(&mut cluster, Duration::from_millis(1));
     assert_eq!(cluster.stored(1), Some(&state[..]));
