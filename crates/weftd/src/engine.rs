@@ -554,6 +554,10 @@ impl Engine {
                 Output::Reply { id, result } => self.reply(id, result),
             }
         }
+        // Who follows the master tells registrations again at its next sign of life.
+        if self.hub.status().registration_doubts != self.manager.registration_doubts() {
+            self.report();
+        }
     }
 
     fn publish(&self, snapshot: &Snapshot) {
@@ -569,9 +573,6 @@ impl Engine {
 
     /// A manager that is not master does not answer for the fabric.
     fn take_role(&self, role: SmState, master: Option<Guid>) {
-        if role == SmState::STANDBY {
-            self.hub.stands_by();
-        }
         self.queries.role.send_replace(match (role, master) {
             (SmState::MASTER, _) => Role::Master,
             (SmState::STANDBY, Some(master)) => Role::Standby(master),

@@ -183,8 +183,6 @@ pub(crate) struct EventHub {
     routing: watch::Sender<Option<Arc<RoutingState>>>,
     journal: Mutex<Journal>,
     counters: Counters,
-    /// How often this manager has become a standby.
-    stood_by: AtomicU64,
     events: broadcast::Sender<Arc<Stamped>>,
 }
 
@@ -204,7 +202,6 @@ impl EventHub {
             routing: watch::Sender::default(),
             journal: Mutex::default(),
             counters: Counters::new(),
-            stood_by: AtomicU64::new(0),
             events: broadcast::Sender::new(BACKLOG),
         }
     }
@@ -224,16 +221,6 @@ impl EventHub {
         let status = self.status();
         let led = matches!(status.role, SmState::STANDBY | SmState::NOT_ACTIVE);
         Some(status.role).filter(|_| led).zip(status.master)
-    }
-
-    /// This manager becomes a standby.
-    pub(crate) fn stands_by(&self) {
-        self.stood_by.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// How often it has become one: each time it has forgotten what its master had promised.
-    pub(crate) fn stood_by(&self) -> u64 {
-        self.stood_by.load(Ordering::Acquire)
     }
 
     /// The multicast groups with their members, by GID.

@@ -47,6 +47,7 @@ mod page;
 mod panics;
 mod pause_reminder;
 mod peer;
+mod places;
 mod planner;
 mod pm_log;
 mod port_counters;

@@ -179,3 +179,91 @@ fn what_comes_meanwhile_waits_in_the_buffer_in_order() {
     simulation.run(&mut line, 2 * MILLI);
     assert_eq!(line.came.last().map(|(tag, _)| *tag), Some(101));
 }
+
+/// Hosts that send to each other for ever, each again when its packet has come, and one to which all others send at a
+/// fixed rate.
+struct Siege {
+    ends: Vec<(PortIndex, Lid)>,
+    /// Packets that came to others than the attacker.
+    came: u64,
+}
+
+/// The host that takes nothing, in the attack.
+const ATTACKER: usize = 0;
+/// Hosts of the fabric, half of them at the attacker's switch.
+const HOSTS: usize = 8;
+
+impl Siege {
+    fn send(&self, simulation: &mut Simulation, from: usize, to: usize) {
+        simulation.send(Parcel {
+            from: self.ends[from].0,
+            dlid: self.ends[to].1,
+            sl: Sl(0),
+            bytes: 8_192,
+            tag: (from * HOSTS + to) as u64,
+        });
+    }
+}
+
+impl Traffic for Siege {
+    fn handle(&mut self, simulation: &mut Simulation, notice: Notice) {
+        if let Notice::Delivered(Delivery { tag, .. }) = notice {
+            let (from, to) = (tag as usize / HOSTS, tag as usize % HOSTS);
+            if to != ATTACKER {
+                self.came += 1;
+                self.send(simulation, from, to);
+            }
+        }
+    }
+}
+
+/// Packets between bystanders on two switches within 20 ms, while each of the attacker's peers sends it one each 50 µs.
+fn bystanders(hoq_life: u8, stall_count: u8, attacks: bool) -> u64 {
+    let program = Program {
+        hoq_life,
+        stall_count,
+        ..Program::default()
+    };
+    let network = network("pgft:2;4,2;1,2;1,1;radix=48", program);
+    let mut simulation = Simulation::new(&network, Options::default());
+    let hosts = Hosts::all(&network);
+    let ends = hosts.iter().map(|host| (host.port, host.lid)).collect();
+    let mut siege = Siege { ends, came: 0 };
+    assert_eq!(siege.ends.len(), HOSTS);
+    if attacks {
+        simulation.stop_receiving(siege.ends[ATTACKER].0);
+    }
+    for from in HOSTS / 2..HOSTS {
+        for to in 1..HOSTS / 2 {
+            siege.send(&mut simulation, from, to);
+        }
+    }
+    for round in 1..=400 {
+        (HOSTS / 2..HOSTS).for_each(|from| siege.send(&mut simulation, from, ATTACKER));
+        simulation.run(&mut siege, round * 50 * MICRO);
+    }
+    siege.came
+}
+
+/// HoqLife of 524 µs, and none; packets in a row after which a lane is stalled, as opafm.xml has it, and none.
+const HOQ_LIFE: [u8; 2] = [7, 31];
+const STALL_COUNT: [u8; 2] = [7, 0];
+
+/// Attack 10 of docs/security.md: links that others share go on where HoqLife and VLStallCount are set, and stand still
+/// without.
+#[test]
+fn a_host_that_takes_nothing_holds_up_others_for_no_longer_than_its_lane_takes_to_stall() {
+    let quiet = bystanders(HOQ_LIFE[1], STALL_COUNT[1], false);
+    let [both, hoq_alone] = STALL_COUNT.map(|count| bystanders(HOQ_LIFE[0], count, true));
+    let neither = bystanders(HOQ_LIFE[1], STALL_COUNT[1], true);
+    println!(
+        "{quiet} packets without the attack, {both} with HoqLife and VLStallCount, {hoq_alone} with HoqLife alone, \
+         {neither} with neither"
+    );
+    assert!(
+        neither < quiet / 20,
+        "{neither} of {quiet}: nothing ends the wait"
+    );
+    assert!(hoq_alone > neither, "{hoq_alone} and {neither}");
+    assert!(both > quiet / 3, "{both} of {quiet}");
+}

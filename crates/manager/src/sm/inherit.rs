@@ -37,16 +37,24 @@ pub(super) struct Inheritance {
     state: Option<Vec<u8>>,
     /// The members of multicast groups are the master's.
     registrations: bool,
+    /// How often that was doubted since the start.
+    doubts: u64,
 }
 
 impl Inheritance {
     /// The standby and its master have not heard of each other for a while: clients may have been promised more.
     pub(super) fn doubt_registrations(&mut self) {
         self.registrations = false;
+        self.doubts += 1;
     }
 }
 
 impl Manager {
+    /// How often a standby has ceased to count on what it was told of its master's registrations, since the start.
+    pub fn registration_doubts(&self) -> u64 {
+        self.inheritance.doubts
+    }
+
     /// Keeps what a standby is told for the moment of a takeover.
     pub(super) fn keep_told(&mut self, told: Told) {
         match told {
@@ -75,11 +83,8 @@ impl Manager {
 
     /// This manager has become master: from now on it has its master's state.
     pub(super) fn inherit(&mut self) {
-        let Inheritance {
-            state,
-            registrations,
-        } = std::mem::take(&mut self.inheritance);
-        if let Some(state) = state {
+        let registrations = std::mem::take(&mut self.inheritance.registrations);
+        if let Some(state) = self.inheritance.state.take() {
             self.load(&state);
         }
         let known = registrations && self.registrations.members.is_some();

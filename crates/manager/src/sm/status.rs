@@ -51,6 +51,9 @@ pub struct Status {
     pub engines_given_up: u32,
     /// Lanes that destinations are spread over; 0 without routes.
     pub lanes: u8,
+    /// How often a standby has ceased to count on what it was told of its master's registrations, since the start:
+    /// they are to be told again.
+    pub registration_doubts: u64,
 }
 
 /// Counters since the start.
@@ -136,6 +139,7 @@ impl Manager {
             engine: routed.map_or_else(String::new, |routed| routed.engine().to_string()),
             engines_given_up: given_up.unwrap_or(0) as u32,
             lanes: routed.map_or(0, |routed| routed.lanes().count()),
+            registration_doubts: self.registration_doubts(),
         }
     }
 

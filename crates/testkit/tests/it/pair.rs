@@ -90,6 +90,34 @@ fn a_master_that_answers_in_the_fabric_stays() {
     assert!(cluster.take_writes().is_empty());
 }
 
+/// Registrations are told again to a standby that counts its doubts up, and count for a takeover from then on.
+#[test]
+fn a_standby_says_that_it_doubts_registrations_when_its_master_has_answered() {
+    let (mut cluster, master) = pair();
+    let doubts = |cluster: &Cluster| {
+        let (_, standby) = cluster.running().last().unwrap();
+        assert_eq!(
+            standby.status().registration_doubts,
+            standby.registration_doubts()
+        );
+        standby.registration_doubts()
+    };
+    let before = doubts(&cluster);
+    assert!(before > 0, "it has become a standby");
+    for alarm in 1..4 {
+        cluster.tell(1, Told::Registrations(true));
+        suspect(&mut cluster, master);
+        assert_eq!(doubts(&cluster), before + alarm - 1, "it has no answer yet");
+        after(&mut cluster, Duration::from_millis(100));
+        assert_eq!(doubts(&cluster), before + alarm);
+    }
+    cluster.kill(0).unwrap();
+    suspect(&mut cluster, master);
+    after(&mut cluster, Duration::from_secs(5));
+    assert_eq!(roles(&cluster), [SmState::MASTER]);
+    assert_eq!(doubts(&cluster), before + 3, "a takeover forgets no count");
+}
+
 #[test]
 fn a_dead_process_is_replaced_within_a_moment() {
     let (mut cluster, master) = pair();
@@ -148,6 +176,18 @@ fn what_a_standby_is_told_of_its_masters_state_is_its_own() {
     }
     let state = cluster.stored(0).unwrap().to_vec();
     assert_ne!(cluster.stored(1), Some(&state[..]));
+    // A standby of an earlier version says that it cannot take what a later one hands on.
+    let mut later = state.clone();
+    later[8..12].copy_from_slice(&99_u32.to_be_bytes());
+    cluster.tell(1, Told::State(later));
+    after(&mut cluster, Duration::from_millis(1));
+    let events = cluster.take_events();
+    let said = events.iter().find_map(|(_, _, event)| match event {
+        Event::StateRefused { why } => Some(&**why),
+        _ => None,
+    });
+    let words = "the master's: it has format version 99, this program reads versions 1 to 6";
+    assert_eq!(said, Some(words));
     cluster.tell(1, Told::State(state.clone()));
     after(&mut cluster, Duration::from_millis(1));
     assert_eq!(cluster.stored(1), Some(&state[..]));

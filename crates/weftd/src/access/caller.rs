@@ -100,6 +100,12 @@ impl Caller {
         }
     }
 
+    /// As whom his connections and streams are counted; none at a loopback address, where he is nobody of his own.
+    pub(crate) fn counted_as(&self) -> Option<String> {
+        let is_somebody = !matches!(self, Self::Loopback(_));
+        is_somebody.then(|| self.identity())
+    }
+
     /// Whether he is somebody in particular.
     pub(crate) fn is_known(&self) -> bool {
         match self {
@@ -151,8 +157,7 @@ pub(crate) fn caller_of(extensions: &Extensions) -> Option<&Caller> {
     Some(&client.caller)
 }
 
-/// The connection of a request.
-pub(crate) fn connection_of<T>(request: &Request<T>) -> ConnectionId {
-    let client = request.extensions().get::<Client>();
-    client.map_or_else(ConnectionId::default, |client| client.connection)
+/// The client of a request; none where it came through no connection.
+pub(crate) fn client_of<T>(request: &Request<T>) -> Option<&Client> {
+    request.extensions().get()
 }

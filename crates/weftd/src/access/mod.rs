@@ -29,9 +29,7 @@ use tracing::{error, info, warn};
 use crate::error::DaemonError;
 pub(crate) use admit::{admit, not_too_often, require};
 pub(crate) use args::AccessArgs;
-pub(crate) use caller::{
-    Caller, Client, ConnectionId, Guest, Holder, User, caller_of, connection_of,
-};
+pub(crate) use caller::{Caller, Client, ConnectionId, Guest, Holder, User, caller_of, client_of};
 use rate::Rates;
 use rules::Rules;
 use two_persons::Makers;

@@ -22,13 +22,18 @@ use super::limits::{CONNECTIONS_MAX, Limits};
 use crate::access::{Caller, Client, ConnectionId, User};
 use crate::listen::Listener;
 use crate::page::Links;
+use crate::places::{Origin, Place, Places};
 use crate::tls::Tls;
 
 /// Connections of one user of this host, or of one holder of a certificate: others find a place too.
 const CONNECTIONS_PER_CALLER: usize = CONNECTIONS_MAX / 2;
-/// Longest time until a client has shown who he is.
+/// Those of one address whose clients have no certificate where one is asked for.
+const CONNECTIONS_PER_STRANGER: usize = CONNECTIONS_MAX / 8;
+/// Connections at one address whose clients have not shown yet who they are.
+const STRANGERS_MAX: usize = 64;
+/// Longest time until a client has shown who he is, or, where nobody has to, has said anything.
 const SHAKING_MAX: Duration = Duration::from_secs(10);
-/// Shortest time between two lines of the log about clients that are not let in.
+/// Shortest time between two lines of the log about clients that are not let in, of each kind.
 const TELL: Duration = Duration::from_secs(1);
 /// Pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -46,7 +51,8 @@ pub(super) fn incoming(
         limits,
         links,
         callers: Callers::default(),
-        refusals: Refusals::default(),
+        refused: Seldom::default(),
+        full: Seldom::default(),
         ready,
     };
     for listener in listeners {
@@ -63,7 +69,10 @@ struct Door {
     /// Links of the page: while one or its session is open, a browser without a certificate is let in to show that.
     links: Option<Links>,
     callers: Callers,
-    refusals: Refusals,
+    /// Lines about clients that have not shown who they are.
+    refused: Seldom,
+    /// Lines about connections beyond a bound.
+    full: Seldom,
     ready: mpsc::Sender<io::Result<Connection>>,
 }
 
@@ -73,10 +82,20 @@ enum Stranger {
     Unix(UnixStream),
 }
 
+impl Stranger {
+    fn origin(&self) -> io::Result<Origin> {
+        match self {
+            Self::Tcp(_, address) => Ok(address.ip().into()),
+            Self::Unix(stream) => Ok(Origin::User(stream.peer_cred()?.uid())),
+        }
+    }
+}
+
 impl Door {
     /// Accepts connections until nobody serves them.
     async fn accept(self, listener: Listener) {
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let strangers = Places::new(STRANGERS_MAX);
         loop {
             let accepted = tokio::select! {
                 accepted = next(&listener) => accepted,
@@ -93,41 +112,59 @@ impl Door {
                     continue;
                 }
             };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                warn!(
-                    event = "connection_refused",
-                    "{CONNECTIONS_MAX} connections to the API are open already, which is the most: one more is closed"
-                );
-                continue;
-            };
-            tokio::spawn(self.clone().let_in(stranger, place));
+            // Whose end of it nobody can tell has gone.
+            if let Ok(origin) = stranger.origin() {
+                let seat = strangers.take(origin);
+                let places = Arc::clone(&places);
+                tokio::spawn(self.clone().let_in(stranger, seat, places));
+            }
         }
     }
 
     /// Finds out who calls, and hands the connection to the server.
-    async fn let_in(self, stranger: Stranger, place: OwnedSemaphorePermit) {
+    async fn let_in(self, stranger: Stranger, mut seat: Place, places: Arc<Semaphore>) {
+        let patience = SHAKING_MAX.min(self.limits.silence_max());
         let shown = tokio::select! {
-            shown = timeout(SHAKING_MAX, self.ask(stranger)) => shown,
+            shown = timeout(patience, self.ask(stranger)) => shown,
+            () = seat.lost() => return,
             () = self.ready.closed() => return,
         };
         let (stream, caller) = match shown {
             Ok(Ok(shown)) => shown,
             Ok(Err((from, error))) => {
-                self.refusals.tell(&from, &error);
+                if self.refused.is_due() {
+                    info!(
+                        event = "client_refused", from, %error,
+                        "a client at {from} is not let in: {error}"
+                    );
+                }
                 return;
             }
             Err(_) => return,
         };
-        let Some(one_of) = self.callers.enter(&caller) else {
-            let identity = caller.identity();
-            warn!(
-                event = "connection_refused",
-                identity,
-                "{identity} has {CONNECTIONS_PER_CALLER} connections to the API already, which is the most: one more is \
-                 closed"
-            );
+        let one_of = match self.callers.enter(&caller) {
+            Ok(one_of) => one_of,
+            Err((who, most)) => {
+                if self.full.is_due() {
+                    warn!(
+                        event = "connection_refused",
+                        identity = who,
+                        "{who} has {most} connections to the API already, which is the most: one more is closed"
+                    );
+                }
+                return;
+            }
+        };
+        let Ok(place) = places.try_acquire_owned() else {
+            if self.full.is_due() {
+                warn!(
+                    event = "connection_refused",
+                    "{CONNECTIONS_MAX} connections to the API are open already, which is the most: one more is closed"
+                );
+            }
             return;
         };
+        drop(seat);
         let connection = Connection {
             stream,
             client: Client {
@@ -159,6 +196,8 @@ impl Door {
         // Without it, small answers wait for the client's acknowledgement.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {
+            // Who says nothing has no place of those who do. What ends here ends for the server too.
+            let _ = stream.peek(&mut [0]).await;
             return Ok((Box::new(stream), Caller::Loopback(address)));
         };
         let strangers = self
@@ -196,60 +235,72 @@ async fn user(stream: &UnixStream) -> io::Result<User> {
     looking.await.map_err(io::Error::other)
 }
 
-/// Clients that could not show who they are. Of those within a second, one is told.
+/// What is told of once within a second, whoever causes it.
 #[derive(Debug, Clone, Default)]
-struct Refusals(Arc<Mutex<Option<Instant>>>);
+struct Seldom(Arc<Mutex<Option<Instant>>>);
 
-impl Refusals {
-    fn tell(&self, from: &str, error: &io::Error) {
+impl Seldom {
+    fn is_due(&self) -> bool {
         let now = Instant::now();
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| now.duration_since(last) < TELL) {
-            return;
+        let is_due = last.is_none_or(|last| now.duration_since(last) >= TELL);
+        if is_due {
+            *last = Some(now);
         }
-        *last = Some(now);
-        info!(
-            event = "client_refused", from, %error,
-            "a client at {from} is not let in: {error}"
-        );
+        is_due
     }
 }
 
-/// Connections by caller. Somebody at a loopback address is nobody of his own.
+/// As whom a caller is counted, and how many connections each has at most.
+fn bounds(caller: &Caller) -> Vec<(String, usize)> {
+    let mut bounds = Vec::new();
+    if let Caller::Stranger(address) = caller {
+        let own = format!("stranger at {}", address.ip());
+        bounds.push((own, CONNECTIONS_PER_STRANGER));
+    }
+    let identity = caller.counted_as();
+    bounds.extend(identity.map(|identity| (identity, CONNECTIONS_PER_CALLER)));
+    bounds
+}
+
+/// Connections by caller.
 #[derive(Debug, Clone, Default)]
 struct Callers(Arc<Mutex<HashMap<String, usize>>>);
 
 /// One connection of a caller.
 #[derive(Debug)]
-struct OneOf(Option<(Callers, String)>);
+struct OneOf {
+    callers: Callers,
+    counted: Vec<(String, usize)>,
+}
 
 impl Callers {
-    /// One more, none where he has too many.
-    fn enter(&self, caller: &Caller) -> Option<OneOf> {
-        if matches!(caller, Caller::Loopback(_)) {
-            return Some(OneOf(None));
-        }
-        let identity = caller.identity();
+    /// One more; as whom he has too many, and how many, where he has.
+    fn enter(&self, caller: &Caller) -> Result<OneOf, (String, usize)> {
+        let counted = bounds(caller);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = all.entry(identity.clone()).or_default();
-        if *own >= CONNECTIONS_PER_CALLER {
-            return None;
+        let has_most = |(who, most): &&(String, usize)| all.get(who).is_some_and(|own| own >= most);
+        if let Some(bound) = counted.iter().find(has_most) {
+            return Err(bound.clone());
         }
-        *own += 1;
-        Some(OneOf(Some((self.clone(), identity))))
+        for (who, _) in &counted {
+            *all.entry(who.clone()).or_default() += 1;
+        }
+        let callers = self.clone();
+        Ok(OneOf { callers, counted })
     }
 }
 
 impl Drop for OneOf {
     fn drop(&mut self) {
-        let Some((callers, identity)) = &self.0 else {
-            return;
-        };
-        let mut all = callers.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = all.get_mut(identity) {
-            *own -= 1;
-            if *own == 0 {
-                all.remove(identity);
+        let all = &self.callers.0;
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        for (who, _) in &self.counted {
+            if let Some(own) = all.get_mut(who) {
+                *own -= 1;
+                if *own == 0 {
+                    all.remove(who);
+                }
             }
         }
     }
@@ -333,7 +384,7 @@ impl AsyncWrite for Connection {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio_stream::StreamExt;
 
@@ -352,10 +403,10 @@ mod tests {
         let mut clients = Vec::new();
         let mut places = Vec::new();
         for _ in 0..CONNECTIONS_MAX {
-            clients.push(TcpStream::connect(address).await.unwrap());
+            clients.push(caller(address).await);
             places.push(incoming.next().await.unwrap().unwrap());
         }
-        let mut refused = TcpStream::connect(address).await.unwrap();
+        let mut refused = caller(address).await;
         let waiting = tokio::time::timeout(Duration::from_millis(200), incoming.next()).await;
         assert!(waiting.is_err(), "it is not served");
         assert_eq!(
@@ -364,7 +415,51 @@ mod tests {
             "it is closed"
         );
         places.pop();
-        let _next = TcpStream::connect(address).await.unwrap();
+        let _next = caller(address).await;
         assert!(incoming.next().await.unwrap().is_ok());
+    }
+
+    /// Somebody who has said something.
+    async fn caller(address: SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"P").await.unwrap();
+        stream
+    }
+
+    #[tokio::test]
+    async fn who_opens_connections_and_says_nothing_keeps_nobody_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let listeners = vec![Listener::Tcp(listener)];
+        let mut incoming = Box::pin(incoming(listeners, None, Limits::USUAL, None));
+        let mut silent = Vec::new();
+        for _ in 0..2 * CONNECTIONS_MAX {
+            silent.push(TcpStream::connect(address).await.unwrap());
+        }
+        let _caller = caller(address).await;
+        let let_in = timeout(SHAKING_MAX / 2, incoming.next()).await;
+        assert!(let_in.unwrap().unwrap().is_ok());
+        let end = timeout(SHAKING_MAX / 2, silent[0].read(&mut [0; 1])).await;
+        assert_eq!(end.unwrap().unwrap_or(0), 0, "the oldest is closed");
+    }
+
+    #[test]
+    fn callers_are_bounded_each_and_strangers_by_their_address_too() {
+        let callers = Callers::default();
+        let stranger = |last: u8| Caller::Stranger(([192, 0, 2, last], 1000).into());
+        let mut open: Vec<OneOf> = (0..CONNECTIONS_PER_STRANGER)
+            .map(|_| callers.enter(&stranger(1)).unwrap())
+            .collect();
+        let (who, most) = callers.enter(&stranger(1)).unwrap_err();
+        assert_eq!((&*who, most), ("stranger at 192.0.2.1", 32));
+        for last in 2..5 {
+            open.extend(
+                (0..CONNECTIONS_PER_STRANGER).map(|_| callers.enter(&stranger(last)).unwrap()),
+            );
+        }
+        let (who, most) = callers.enter(&stranger(5)).unwrap_err();
+        assert_eq!((&*who, most), ("stranger", 128));
+        drop(open);
+        assert!(callers.0.lock().unwrap().is_empty());
     }
 }

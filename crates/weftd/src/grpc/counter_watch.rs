@@ -12,13 +12,17 @@ use weft_manager::pm::{Image, Roster};
 use weft_manager::port_totals::PortTotals;
 
 use super::counters::{CounterReaders, focus, is_told, places, wanted};
+use super::limits::WatchersMax;
 use super::refusal::limit_reached;
 use super::{Services, attachment, stopping};
-use crate::access::ConnectionId;
+use crate::access::Client;
 use crate::event_hub::EventHub;
 
 /// Watches at the same time.
-pub(super) const WATCHERS_MAX: usize = 1_024;
+pub(super) const WATCHERS: WatchersMax = WatchersMax {
+    all: 1_024,
+    connection: 32,
+};
 /// Ports of all watches together: each may wait in a message of its own for a slow reader.
 pub(super) const PORTS_WATCHED_MAX: usize = 262_144;
 /// Ports of one watch, so that a message has room for them; with lanes or virtual fabrics.
@@ -35,10 +39,10 @@ impl Services {
     /// Begins to send counters to a reader.
     pub(super) fn watch_counters(
         &self,
-        connection: ConnectionId,
+        client: Option<&Client>,
         request: v1::WatchPortCountersRequest,
     ) -> Result<ReceiverStream<Message>, Status> {
-        let watcher = self.counter_readers.watchers.enter(connection)?;
+        let watcher = self.counter_readers.watchers.enter(client)?;
         let wanted = wanted(request.selection.as_ref())?;
         let totals = self.totals()?;
         let mut reader = Reader {

@@ -13,14 +13,14 @@ use weft_manager::pm::Roster;
 use weft_manager::port_totals::PortTotals;
 use weft_report::{Focus, Options};
 
-use super::counter_watch::{PORTS_WATCHED_MAX, WATCHERS_MAX};
+use super::counter_watch::{PORTS_WATCHED_MAX, WATCHERS};
 use super::counters_then::{Then, image_message, known_at};
 use super::facts::Facts;
 use super::limits::Watchers;
 use super::page::Page;
 use super::refusal::{not_there, wrong_field};
 use super::{Key, Services, select};
-use crate::access::connection_of;
+use crate::access::Client;
 
 /// Ports of a page where nothing is said, at most, and at most with lanes or virtual fabrics.
 const PORTS: usize = 100;
@@ -38,7 +38,7 @@ pub(crate) struct CounterReaders {
 impl Default for CounterReaders {
     fn default() -> Self {
         Self {
-            watchers: Arc::new(Watchers::at_most(WATCHERS_MAX)),
+            watchers: Arc::new(Watchers::at_most(WATCHERS)),
             budget: Arc::new(Semaphore::new(PORTS_WATCHED_MAX)),
         }
     }
@@ -125,8 +125,8 @@ impl CounterService for Services {
         &self,
         request: Request<v1::WatchPortCountersRequest>,
     ) -> Result<Response<Self::WatchPortCountersStream>, Status> {
-        let connection = connection_of(&request);
-        self.watch_counters(connection, request.into_inner())
+        let client: Option<Client> = request.extensions().get().cloned();
+        self.watch_counters(client.as_ref(), request.into_inner())
             .map(Response::new)
     }
 }

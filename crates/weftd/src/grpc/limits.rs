@@ -1,6 +1,7 @@
 //! Limits for clients: connections, streams, time.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,14 +11,16 @@ use tonic::metadata::MetadataMap;
 use tonic::transport::Server;
 
 use super::refusal::limit_reached;
-use crate::access::ConnectionId;
+use crate::access::{Client, ConnectionId};
 use crate::control::{PATIENCE, usual_deadline};
 
 /// Connections at the same time at one address; more are closed at once.
 pub(crate) const CONNECTIONS_MAX: usize = 256;
 /// Watch streams at the same time, of all connections and of one.
-const WATCHERS_MAX: usize = 256;
-const WATCHERS_PER_CONNECTION: usize = 32;
+const WATCHERS: WatchersMax = WatchersMax {
+    all: 10_240,
+    connection: 128,
+};
 
 /// Limits of one connection.
 #[derive(Debug, Clone, Copy)]
@@ -86,72 +89,110 @@ fn timeout(text: &str) -> Option<Duration> {
     Some(unit * count)
 }
 
+/// How many streams may be open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WatchersMax {
+    /// Of all clients; one user or certificate has half of them at most.
+    pub(super) all: usize,
+    /// Of one connection.
+    pub(super) connection: usize,
+}
+
 /// Open streams by client: streams outlast the calls that opened them, so call limits do not cover them.
 #[derive(Debug)]
 pub(crate) struct Watchers {
-    most: usize,
-    streams: Mutex<HashMap<ConnectionId, usize>>,
+    most: WatchersMax,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    all: usize,
+    of_connections: HashMap<ConnectionId, usize>,
+    /// Of users and certificates.
+    of_callers: HashMap<String, usize>,
 }
 
 impl Default for Watchers {
     fn default() -> Self {
-        Self::at_most(WATCHERS_MAX)
+        Self::at_most(WATCHERS)
     }
 }
 
-/// One stream of a connection.
+/// One stream of a client.
 #[derive(Debug)]
 pub(super) struct Watcher {
     of: Arc<Watchers>,
     connection: ConnectionId,
+    caller: Option<String>,
 }
 
 impl Watchers {
-    /// For this many streams of all clients.
-    pub(super) fn at_most(most: usize) -> Self {
-        let streams = Mutex::default();
-        Self { most, streams }
+    /// For this many streams.
+    pub(super) fn at_most(most: WatchersMax) -> Self {
+        let open = Mutex::default();
+        Self { most, open }
     }
 
-    /// One more, of this connection.
-    pub(super) fn enter(self: &Arc<Self>, connection: ConnectionId) -> Result<Watcher, Status> {
-        let mut streams = self.streams();
-        let total: usize = streams.values().sum();
-        let own = streams.entry(connection).or_default();
-        if *own >= WATCHERS_PER_CONNECTION {
-            let what = format!(
-                "this connection has {WATCHERS_PER_CONNECTION} Watch streams already, which is the most"
-            );
-            return Err(limit_reached(&what, WATCHERS_PER_CONNECTION));
+    /// One more, of this client.
+    pub(super) fn enter(self: &Arc<Self>, client: Option<&Client>) -> Result<Watcher, Status> {
+        let connection = client.map_or_else(ConnectionId::default, |client| client.connection);
+        let caller = client.and_then(|client| client.caller.counted_as());
+        let mut open = self.open();
+        let own = open.of_connections.get(&connection);
+        let of_caller = caller.as_ref().and_then(|who| open.of_callers.get(who));
+        let bounds = [
+            (
+                "this connection has",
+                own.copied().unwrap_or(0),
+                self.most.connection,
+            ),
+            (
+                "this user or certificate has",
+                of_caller.copied().unwrap_or(0),
+                self.most.all / 2,
+            ),
+            ("the daemon has", open.all, self.most.all),
+        ];
+        if let Some((who, _, most)) = bounds.iter().find(|(_, open, most)| open >= most) {
+            let what = format!("{who} {most} Watch streams already, which is the most");
+            return Err(limit_reached(&what, *most));
         }
-        if total >= self.most {
-            if *own == 0 {
-                streams.remove(&connection);
-            }
-            let what = format!(
-                "the daemon has {} Watch streams already, which is the most; try again later",
-                self.most
-            );
-            return Err(limit_reached(&what, self.most));
+        open.all += 1;
+        *open.of_connections.entry(connection).or_default() += 1;
+        if let Some(who) = &caller {
+            *open.of_callers.entry(who.clone()).or_default() += 1;
         }
-        *own += 1;
         let of = Arc::clone(self);
-        Ok(Watcher { of, connection })
+        Ok(Watcher {
+            of,
+            connection,
+            caller,
+        })
     }
 
-    fn streams(&self) -> MutexGuard<'_, HashMap<ConnectionId, usize>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let mut streams = self.of.streams();
-        if let Some(own) = streams.get_mut(&self.connection) {
-            *own -= 1;
-            if *own == 0 {
-                streams.remove(&self.connection);
-            }
+        let mut open = self.of.open();
+        open.all -= 1;
+        leave(&mut open.of_connections, &self.connection);
+        if let Some(who) = &self.caller {
+            leave(&mut open.of_callers, who);
+        }
+    }
+}
+
+/// One less; who has none is not listed.
+fn leave<K: Hash + Eq>(counts: &mut HashMap<K, usize>, who: &K) {
+    if let Some(own) = counts.get_mut(who) {
+        *own -= 1;
+        if *own == 0 {
+            counts.remove(who);
         }
     }
 }
@@ -164,6 +205,7 @@ mod effects;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::access::{Caller, User};
 
     #[test]
     fn timeouts_are_read_as_the_protocol_has_them() {
@@ -196,27 +238,46 @@ mod tests {
         }
     }
 
+    /// A client at a connection: of a user, or at a loopback address.
+    fn client(connection: u64, uid: Option<u32>) -> Client {
+        let user = |uid| {
+            Caller::User(User {
+                uid,
+                name: None,
+                groups: Vec::new(),
+            })
+        };
+        let caller = uid.map_or_else(|| Caller::Loopback(([127, 0, 0, 1], 1000).into()), user);
+        Client {
+            connection: ConnectionId(connection),
+            caller: Arc::new(caller),
+        }
+    }
+
     #[test]
-    fn watchers_are_bounded_by_connection_and_in_all() {
-        let watchers = Arc::new(Watchers::default());
-        let peer = |number: usize| ConnectionId(number as u64);
-        let one: Vec<_> = (0..WATCHERS_PER_CONNECTION)
-            .map(|_| watchers.enter(peer(1)).unwrap())
-            .collect();
-        let said = watchers.enter(peer(1)).unwrap_err();
-        assert_eq!(said.code(), tonic::Code::ResourceExhausted);
-        let rest = WATCHERS_MAX - WATCHERS_PER_CONNECTION;
-        let others: Vec<_> = (0..rest)
-            .map(|n| watchers.enter(peer(2 + n)).unwrap())
-            .collect();
-        let said = watchers.enter(peer(9999)).unwrap_err();
-        assert!(said.message().contains("the daemon has 256"), "{said}");
-        drop(one);
-        assert!(watchers.enter(peer(9999)).is_ok());
-        drop(others);
-        assert!(
-            watchers.streams().is_empty(),
-            "nothing is left of those that went"
-        );
+    fn watchers_are_bounded_by_connection_by_user_and_in_all() {
+        let most = WatchersMax {
+            all: 8,
+            connection: 3,
+        };
+        let watchers = Arc::new(Watchers::at_most(most));
+        let enter = |connection, uid| watchers.enter(Some(&client(connection, uid)));
+        let refused = |connection, uid, who: &str| {
+            let said = enter(connection, uid).unwrap_err();
+            assert_eq!(said.code(), tonic::Code::ResourceExhausted);
+            assert!(said.message().contains(who), "{said}");
+        };
+        let user = Some(1000);
+        let mut open: Vec<Watcher> = (0..3).map(|_| enter(1, user).unwrap()).collect();
+        refused(1, user, "this connection has 3");
+        open.push(enter(2, user).unwrap());
+        refused(2, user, "this user or certificate has 4");
+        open.extend((3..7).map(|connection| enter(connection, None).unwrap()));
+        refused(7, None, "the daemon has 8");
+        open.pop();
+        assert!(enter(7, Some(1001)).is_ok());
+        drop(open);
+        let left = watchers.open();
+        assert!(left.all == 0 && left.of_connections.is_empty() && left.of_callers.is_empty());
     }
 }

@@ -12,7 +12,7 @@ use super::page::Page;
 use super::ports::peer;
 use super::refusal::{operation_refused, port_refused, wrong_field};
 use super::{Services, stopping};
-use crate::access::connection_of;
+use crate::access::client_of;
 use crate::operations::{ID_MAX, KEPT, Origin};
 
 /// Time limits of WaitOperation.
@@ -65,7 +65,7 @@ impl OperationService for Services {
         &self,
         request: Request<v1::WaitOperationRequest>,
     ) -> Result<Response<v1::WaitOperationResponse>, Status> {
-        let _watcher = self.watchers.enter(connection_of(&request))?;
+        let _watcher = self.watchers.enter(client_of(&request))?;
         let request = request.into_inner();
         let by = Instant::now() + timeout(request.timeout)?;
         let settled = self.control.operations().settled(&request.id, by);

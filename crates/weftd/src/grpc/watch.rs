@@ -1,11 +1,13 @@
 //! WatchService.
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 use weft_api::time::timestamp;
 use weft_api::v1;
@@ -16,25 +18,27 @@ use weft_api::{event_kind, event_kinds, kind_of};
 use super::facts::Facts;
 use super::refusal::{wrong_field, wrong_field_with};
 use super::{Services, stopping};
-use crate::access::connection_of;
+use crate::access::client_of;
 use crate::event_hub::{BACKLOG, EventHub, Stamped, Subscription, unix_time_ns};
 
 /// Kinds of events that a reader may name.
 const KINDS_MAX: usize = 64;
 /// Messages that wait in a reader's own stream.
-const AHEAD: usize = 64;
+const AHEAD: usize = 16;
 
-type Message = Result<v1::WatchResponse, Status>;
+/// In a box: a channel keeps room for 32 values, whatever its bound.
+type Message = Box<Result<v1::WatchResponse, Status>>;
+type Messages = Pin<Box<dyn Stream<Item = Result<v1::WatchResponse, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl WatchService for Services {
-    type WatchStream = ReceiverStream<Message>;
+    type WatchStream = Messages;
 
     async fn watch(
         &self,
         request: Request<v1::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let watcher = self.watchers.enter(connection_of(&request))?;
+        let watcher = self.watchers.enter(client_of(&request))?;
         let request = request.into_inner();
         let token = request.resume_token;
         let kinds = kinds(&request.kinds)?;
@@ -52,11 +56,12 @@ impl WatchService for Services {
                 () = sender.closed() => {}
                 () = stop.wait() => {
                     // The reader may have gone.
-                    let _ = sender.send(Err(stopping())).await;
+                    let _ = sender.send(Box::new(Err(stopping()))).await;
                 }
             }
         });
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let messages = ReceiverStream::new(receiver).map(|message| *message);
+        Ok(Response::new(Box::pin(messages)))
     }
 }
 
@@ -77,21 +82,24 @@ async fn forward(
     let missed = missed.map(|event| message(hub.run, event));
     for message in std::iter::once(first).chain(missed) {
         last = last.max(sequence(&message));
-        if sender.send(Ok(message)).await.is_err() {
+        if sender.send(Box::new(Ok(message))).await.is_err() {
             return;
         }
     }
     loop {
         let sent = match subscription.coming.recv().await {
             Ok(event) if event.sequence <= last || !is_wanted(&event) => continue,
-            Ok(event) => sender.send(Ok(message(hub.run, &event))).await,
+            Ok(event) => {
+                let message = Ok(message(hub.run, &event));
+                sender.send(Box::new(message)).await
+            }
             Err(RecvError::Lagged(missed)) => {
                 let status = Status::resource_exhausted(format!(
                     "the reader is too slow: {missed} events beyond the {BACKLOG} that wait were \
                      lost; go on from the last resume_token"
                 ));
                 // The reader may have gone.
-                let _ = sender.send(Err(status)).await;
+                let _ = sender.send(Box::new(Err(status))).await;
                 return;
             }
             Err(RecvError::Closed) => return,

@@ -3,10 +3,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `args` | the options |
-//! | `encrypted` | connections with TLS |
+//! | `door` | connections, with TLS or without |
 
 mod args;
-mod encrypted;
+mod door;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::stopping::Stopping;
 use crate::tls::Tls;
 pub(crate) use args::MetricsArgs;
-use encrypted::Encrypted;
+use door::Incoming;
 
 /// The longest file of a token, in bytes.
 const TOKEN_MAX: u64 = 1 << 20;
@@ -57,18 +57,9 @@ pub(crate) async fn serve(
     if let Some(file) = token {
         app = app.layer(from_fn_with_state(Arc::from(file), check));
     }
-    match tls {
-        None => {
-            axum::serve(listener, app)
-                .with_graceful_shutdown(stopping.wait())
-                .await
-        }
-        Some(tls) => {
-            axum::serve(Encrypted::new(listener, tls)?, app)
-                .with_graceful_shutdown(stopping.wait())
-                .await
-        }
-    }
+    axum::serve(Incoming::new(listener, tls)?, app)
+        .with_graceful_shutdown(stopping.wait())
+        .await
 }
 
 async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {

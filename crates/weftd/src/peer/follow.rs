@@ -18,6 +18,7 @@ use weft_manager::sm::Told;
 use super::args::Peer;
 use super::parts::{Part, PartKind};
 use super::pieces::Assembler;
+use super::promised::Promised;
 use super::settings;
 use super::unlike::Unlike;
 use crate::event_hub::EventHub;
@@ -27,9 +28,6 @@ use crate::request::Request;
 const MISSED: u32 = 3;
 /// How long a connection on which nothing comes is kept: a busy host is only late.
 const KEPT: Duration = Duration::from_secs(1);
-/// Time in which a master that is looked after has answered, or not. Must be longer than the look of
-/// `crates/manager/src/sm/election/standby.rs`: its ATTEMPTS times its PAUSE, 90 ms.
-const LOOKED: Duration = Duration::from_millis(250);
 /// Pause before the next attempt to connect, at first and at most.
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -153,9 +151,7 @@ pub(crate) async fn follow(
             takers: &takers,
             shown: &shown,
             arrived: Vec::new(),
-            registrations: None,
-            stood_by: 0,
-            doubted: None,
+            promised: Promised::default(),
             master: None,
             lag: &mut lag,
             unlike: &mut unlike,
@@ -216,12 +212,7 @@ struct Follower<'a> {
     shown: &'a watch::Sender<Following>,
     /// Parts that are not taken yet, the last of each kind.
     arrived: Vec<(PartKind, Part)>,
-    /// The last registrations that were taken.
-    registrations: Option<Part>,
-    /// How often this manager had become a standby when registrations were last looked at.
-    stood_by: u64,
-    /// When the master was last looked after, where registrations are to be told again after that: the manager doubts them.
-    doubted: Option<Instant>,
+    promised: Promised,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
     lag: &'a mut Lag,
@@ -275,7 +266,6 @@ impl Follower<'_> {
                     let Some(master) = self.master.filter(|_| silence < KEPT) else {
                         return why;
                     };
-                    self.doubted = Some(Instant::now());
                     self.takers.tell(Told::MasterSuspected(master, why)).await;
                     patience = KEPT - silence;
                     continue;
@@ -354,7 +344,8 @@ impl Follower<'_> {
         if !is_master || self.master.is_none() {
             return None;
         }
-        self.tell_registrations_anew();
+        let doubts = status.registration_doubts;
+        self.promised.tell_again(doubts, &mut self.arrived);
         if self.arrived.is_empty() {
             return None;
         }
@@ -367,7 +358,7 @@ impl Follower<'_> {
                     self.takers.tell(Told::State(state)).await;
                 }
                 PartKind::Registrations => {
-                    self.registrations = Some(part.clone());
+                    self.promised.take(part.clone());
                     self.takers.registrations.send_replace(part.bytes);
                 }
                 PartKind::Counters => {
@@ -387,22 +378,6 @@ impl Follower<'_> {
     fn taken(&self) -> u64 {
         let shown = self.shown.borrow();
         if shown.connected { shown.taken } else { 0 }
-    }
-
-    /// Has the last registrations told again to a manager that was no standby for a while, or looked after its master, and
-    /// forgot what that had promised. They hold at a sign of life without newer ones: before a master promises clients more, it
-    /// tells followers that what they have does not hold (`Offer::void_registrations`), and signs and parts of a connection come
-    /// in order.
-    fn tell_registrations_anew(&mut self) {
-        let stood_by = self.hub.stood_by();
-        let has_looked = self.doubted.take_if(|at| at.elapsed() >= LOOKED).is_some();
-        let is_new = std::mem::replace(&mut self.stood_by, stood_by) != stood_by || has_looked;
-        let is_here = |(kind, _): &(PartKind, Part)| *kind == PartKind::Registrations;
-        if is_new && !self.arrived.iter().any(is_here) {
-            let last = self.registrations.clone();
-            self.arrived
-                .extend(last.map(|part| (PartKind::Registrations, part)));
-        }
     }
 
     /// Tells the manager when this standby falls behind, and when it is even again.

@@ -12,6 +12,7 @@
 //! | `offer` | what this daemon hands on, and to whom |
 //! | `serve` | the stream to a follower |
 //! | `follow` | the stream from another daemon |
+//! | `promised` | its registrations, told again where the manager doubts them |
 //! | `pairing` | both at the start of the daemon |
 //! | `plan` | a plan that ends with its master |
 //! | `settings` | what both are to have in opafm.xml, and what differs |
@@ -25,6 +26,7 @@ mod pairing;
 mod parts;
 mod pieces;
 mod plan;
+mod promised;
 mod serve;
 mod settings;
 mod shown;

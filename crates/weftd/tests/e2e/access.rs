@@ -22,7 +22,7 @@ use crate::quarantine::json;
 
 /// The rules as docs/security.md has them.
 const DOCUMENT: &str = include_str!("../../../../docs/security.md");
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 pub(crate) fn role_data(name: &str) -> String {
     let path = data("roles").join(name);
@@ -30,7 +30,7 @@ pub(crate) fn role_data(name: &str) -> String {
 }
 
 /// Writes rules and has the daemon read them.
-fn rule(daemon: &Daemon, rules: &str) {
+pub(crate) fn rule(daemon: &Daemon, rules: &str) {
     let count = || daemon.log().matches("who may do what: ").count();
     let before = count();
     std::fs::write(rules_of(daemon.dir.path()), rules).unwrap();
@@ -38,12 +38,12 @@ fn rule(daemon: &Daemon, rules: &str) {
     wait_for(|| (count() > before).then_some(()));
 }
 
-fn rules_of(dir: &Path) -> PathBuf {
+pub(crate) fn rules_of(dir: &Path) -> PathBuf {
     dir.join("access.toml")
 }
 
 /// A daemon with a file of rules, at loopback and at the Unix socket `api.sock` in its directory.
-fn start(more: &[&str]) -> Daemon {
+pub(crate) fn start(more: &[&str]) -> Daemon {
     let start = Start::new("one-switch:3");
     let dir = start.dir.path().to_owned();
     std::fs::write(rules_of(&dir), "").unwrap();
@@ -52,7 +52,7 @@ fn start(more: &[&str]) -> Daemon {
     start.args(&own).args(more).up()
 }
 
-fn socket_of(dir: &Path) -> String {
+pub(crate) fn socket_of(dir: &Path) -> String {
     format!("unix:{}", dir.join("api.sock").display())
 }
 
@@ -153,14 +153,14 @@ async fn every_method_is_open_to_the_roles_of_the_document_and_to_no_other() {
 }
 
 /// The client at an address, as another user.
-fn as_nobody(address: &str, args: &[&str]) -> Output {
+pub(crate) fn as_nobody(address: &str, args: &[&str]) -> Output {
     let mut command = program(weft());
     command.args(["--address", address]).args(args);
     command.uid(NOBODY).gid(NOBODY);
     output(&mut command)
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let own = std::fs::metadata("/proc/self").unwrap();
     std::os::unix::fs::MetadataExt::uid(&own) == 0
 }
@@ -246,7 +246,7 @@ fn another_user_reads_and_what_he_is_refused_is_recorded() {
 }
 
 /// A daemon that knows clients by their certificates, with a directory of its own for them.
-fn with_certificates(more: &[&str]) -> Daemon {
+pub(crate) fn with_certificates(more: &[&str]) -> Daemon {
     let start = Start::new("one-switch:2");
     let dir = start.dir.path().to_owned();
     for name in ["server.pem", "server.key", "ca.pem"] {
@@ -274,7 +274,7 @@ fn with_certificates(more: &[&str]) -> Daemon {
     start.args(&tls).args(more).up()
 }
 
-fn with(daemon: &Daemon, name: &str, args: &[&str]) -> Output {
+pub(crate) fn with(daemon: &Daemon, name: &str, args: &[&str]) -> Output {
     let (ca, cert) = (role_data("ca.pem"), role_data(&format!("{name}.pem")));
     let key = role_data(&format!("{name}.key"));
     let mut command = program(weft());

@@ -7,8 +7,8 @@ use weft_api::v1;
 
 use crate::harness::{Daemon, Start};
 
-const SM_KEY: u64 = 0x5EC2_E70D_DBA1_1001;
-const M_KEY: u64 = 0xFEED_FACE_CAFE_BEE5;
+pub(crate) const SM_KEY: u64 = 0x5EC2_E70D_DBA1_1001;
+pub(crate) const M_KEY: u64 = 0xFEED_FACE_CAFE_BEE5;
 
 /// A daemon whose fabric has keys.
 fn keyed() -> Daemon {
@@ -36,7 +36,7 @@ fn forms(key: u64) -> Vec<Vec<u8>> {
     ]
 }
 
-fn has_no_key(what: &str, bytes: &[u8]) {
+pub(crate) fn has_no_key(what: &str, bytes: &[u8]) {
     assert!(!bytes.is_empty(), "{what} is empty");
     for key in [SM_KEY, M_KEY] {
         for form in forms(key) {

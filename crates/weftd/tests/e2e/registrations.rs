@@ -34,7 +34,10 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(spec: &str) -> Self {
-        let fabric = Fabric::start(spec);
+        Self::of(Fabric::start(spec))
+    }
+
+    pub(crate) fn of(fabric: Fabric) -> Self {
         let hosts = fabric.topology().hfis().map(|(_, node)| node.guid());
         Self {
             hosts: hosts.collect(),

@@ -88,6 +88,43 @@ fn a_full_disk_is_told_to_who_changes_something_and_written_when_there_is_room()
     assert!(disabled.contains("a bad cable"), "{disabled}");
 }
 
+/// Memory that a request makes the daemon ask for, far more than it has left.
+const LARGE: usize = 100 << 20;
+
+#[test]
+fn without_memory_the_daemon_ends_with_the_reason_and_keeps_what_was_promised() {
+    let daemon = Start::new(TREE).up();
+    let port = "node:edge1:port:5";
+    daemon.weft_ok(&["port", "disable", "--reason", "a bad cable", port]);
+    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
+    let size = status.lines().find(|line| line.starts_with("VmSize:"));
+    let kib: u64 = size
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    let mut prlimit = std::process::Command::new("prlimit");
+    prlimit
+        .args(["--pid", &daemon.pid().to_string(), "--core=0"])
+        .arg(format!("--as={}", kib << 10));
+    assert!(prlimit.status().unwrap().success());
+    daemon.weft_ok(&["fabric", "show"]);
+
+    let file = daemon.dir.path().join("large.xml");
+    let blanks = " ".repeat(LARGE);
+    fs::write(&file, format!("<Report>{blanks}</Report>")).unwrap();
+    let asked = daemon.weft(&["check", "topology", "--against", file.to_str().unwrap()]);
+    let said = text(&asked.stderr);
+    assert_eq!(asked.status.code(), Some(3), "{said}");
+    daemon.logs("memory allocation of ");
+    let dir = daemon.crash();
+    let daemon = Start::in_dir(dir, TREE).up();
+    let disabled = daemon.weft_ok(&["port", "list", "--disabled"]);
+    assert!(disabled.contains("a bad cable"), "{disabled}");
+}
+
 /// Bytes without a meaning, the same each time.
 fn garbage(seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
