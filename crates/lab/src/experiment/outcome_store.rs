@@ -4,12 +4,16 @@
 //! last line has a CRC-32C of all before it.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::hash::Hasher;
 
 use thiserror::Error;
+use twox_hash::XxHash64;
 use weft_dataplane::traffic::mpi::RankResult;
 
 use super::links::LinkUse;
 use super::perform::{Measurement, Outcome};
+use super::scenario::{Case, Point};
 
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
@@ -21,7 +25,7 @@ const SUM: &str = "sum\t";
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 4, version {version}, model {MODEL}")
+    format!("weft-lab state 5, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -49,14 +53,34 @@ pub enum KeepError {
 #[derive(Debug, Clone, Default)]
 pub struct OutcomeStore(pub Vec<(String, Outcome)>);
 
-/// Names a case among all runs: checksum and length of the scenario's text (with the same of the files
-/// that it names), the case's number in it, and the seed.
-pub fn key(text: &str, index: usize, seed: u64) -> String {
-    format!(
-        "{:08x}-{:x}-{index}-{seed}",
-        crc32c::crc32c(text.as_bytes()),
-        text.len()
-    )
+/// Names a case among all runs: a hash of everything that its outcome depends on, the contents of named files
+/// included, and the seed. How the scenario is written, names, and what was published are no part of it.
+pub fn key(case: &Case, seed: u64) -> String {
+    let point = case.point.as_ref().map(|point| Point {
+        series: String::new(),
+        ..point.clone()
+    });
+    let case = Case {
+        name: String::new(),
+        baseline: None,
+        published: Vec::new(),
+        point,
+        ..case.clone()
+    };
+    let mut hashed = Hashed(XxHash64::with_seed(0));
+    // Hashing cannot fail.
+    let _ = write!(hashed, "{case:?}");
+    format!("{:016x}-{seed}", hashed.0.finish())
+}
+
+/// Hashes text as it is written.
+struct Hashed(XxHash64);
+
+impl Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 impl OutcomeStore {
@@ -72,7 +96,7 @@ impl OutcomeStore {
     pub fn to_text(&self) -> String {
         let mut text = header() + "\n";
         for (key, outcome) in &self.0 {
-            write(&mut text, key, outcome);
+            write_outcome(&mut text, key, outcome);
         }
         let sum = crc32c::crc32c(text.as_bytes());
         text.push_str(&format!("{SUM}{sum:08x}\n"));
@@ -155,7 +179,7 @@ fn from_bits(text: &str) -> Option<f64> {
     u64::from_str_radix(text, 16).ok().map(f64::from_bits)
 }
 
-fn write(text: &mut String, key: &str, outcome: &Outcome) {
+fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
     let Outcome {
         span,
         hops,
@@ -202,6 +226,36 @@ fn without_tabs(name: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::experiment::Scenario;
+
+    /// Key of the only case of a scenario with these lines.
+    fn key_of(lines: &str, seed: u64) -> String {
+        let text = format!("fabric one-switch:4\n{lines}\n");
+        let scenario: Scenario = text.parse().unwrap();
+        key(&scenario.cases[0], seed)
+    }
+
+    const FIRST: &str = "traffic osu_bw bytes=1K";
+    const SECOND: &str = "traffic osu_bw bytes=2K";
+
+    #[test]
+    fn a_key_is_of_what_decides_the_outcome() {
+        let first = key_of(FIRST, 1);
+        for same in [
+            "# A comment.\ntraffic osu_bw   bytes=1024",
+            "experiment T\ncase named\ntraffic osu_bw bytes=1K\npublished bandwidth 3 5%",
+        ] {
+            assert_eq!(key_of(same, 1), first, "{same}");
+        }
+        for other in [
+            SECOND,
+            "hosts 2\ntraffic osu_bw bytes=1K",
+            "links on\ntraffic osu_bw bytes=1K",
+        ] {
+            assert_ne!(key_of(other, 1), first, "{other}");
+        }
+        assert_ne!(key_of(FIRST, 2), first);
+    }
 
     fn kept() -> OutcomeStore {
         let outcome = Outcome {
@@ -227,8 +281,8 @@ mod tests {
             moved: 10,
         };
         OutcomeStore(vec![
-            (key("text", 0, 1), outcome.clone()),
-            (key("text", 1, 1), outcome),
+            (key_of(FIRST, 1), outcome.clone()),
+            (key_of(SECOND, 1), outcome),
         ])
     }
 
@@ -237,14 +291,13 @@ mod tests {
         let text = kept().to_text();
         let back = OutcomeStore::from_text(&text).unwrap();
         assert_eq!(back.to_text(), text);
-        let outcome = back.get(&key("text", 1, 1)).unwrap();
+        let outcome = back.get(&key_of(SECOND, 1)).unwrap();
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
         assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
         assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
         assert_eq!(outcome.latencies, [(99.9, 5)]);
-        assert!(back.get(&key("text", 1, 2)).is_none());
-        assert!(back.get(&key("other", 1, 1)).is_none());
+        assert!(back.get(&key_of(SECOND, 2)).is_none());
     }
 
     #[test]
@@ -260,7 +313,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 4", "state 3"),
+            body.replace("state 5", "state 4"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");

@@ -2,7 +2,9 @@
 
 pub(crate) mod files;
 mod left;
+mod parts;
 mod sinks;
+mod slurm;
 mod terminal;
 mod work;
 
@@ -15,6 +17,8 @@ use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Scenario, compare, report};
 
 use files::replace;
+use parts::Part;
+use work::Work;
 
 /// The text for a terminal; as it is where it goes elsewhere, or is no Markdown.
 pub(crate) fn shown(arguments: &Arguments, text: String) -> String {
@@ -62,9 +66,31 @@ pub(crate) struct Arguments {
     /// Keep the outcomes of finished cases in this file; an existing file needs --resume.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Resume from the state file.
-    #[arg(long, requires = "state")]
+    /// Resume from the state file; with --parts, perform here what no part has.
+    #[arg(long)]
     resume: bool,
+    /// Directory with the outcomes of parts. Without --only they are put together.
+    #[arg(long, value_name = "DIR", conflicts_with = "state")]
+    parts: Option<PathBuf>,
+    /// Perform only this part of the cases, PART/PARTS as 3/16; `rank`: the part of this process among those that srun or
+    /// mpirun has started.
+    #[arg(long, value_name = "PART", requires = "parts", conflicts_with_all = ["csv", "json", "svg", "markdown"])]
+    only: Option<Part>,
+    /// Write a Slurm job array of so many parts, and a job that puts them together, into --parts.
+    #[arg(long, value_name = "PARTS", requires = "parts", conflicts_with = "only",
+        value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    slurm: Option<u32>,
+    /// Submit both with sbatch instead of printing how to.
+    #[arg(long, requires = "slurm")]
+    submit: bool,
+    /// An option of sbatch for both: --sbatch=--time=1:00:00.
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "slurm",
+        allow_hyphen_values = true
+    )]
+    sbatch: Vec<String>,
 }
 
 /// Size limit of a file named in a scenario, bytes.
@@ -72,10 +98,9 @@ const NAMED_MAX: u64 = 64 << 20;
 /// Size limit of a state file, bytes: far above the needs of any set of scenarios.
 const STATE_MAX: u64 = 64 << 20;
 
-/// A scenario with its path and text.
+/// A scenario with its path.
 struct Experiment {
     file: PathBuf,
-    text: String,
     scenario: Scenario,
 }
 
@@ -88,14 +113,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
         .map(|file| read(file, &arguments.set));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
     sinks::check(arguments, &experiments)?;
-    let kept = kept(arguments)?;
-    let mut all = work::perform_all(&experiments, arguments, kept)?;
+    let all = work::all(&experiments, arguments.seed);
+    let cases = work::distinct(&all);
+    if let Some(directory) = &arguments.parts {
+        if let Some(parts) = arguments.slurm {
+            let text = slurm::array(arguments, directory, parts, cases.len())?;
+            return Ok((true, text));
+        }
+        if let Some(part) = arguments.only {
+            return Ok((true, parts::perform(arguments, directory, part, &cases)?));
+        }
+    }
+    let kept = kept(arguments, &cases)?;
+    let found = work::perform_open(&cases, arguments, kept, arguments.state.as_deref())?;
+    let mut outcomes = work::outcomes(&all, found)?;
     let mut held = true;
-    for (experiment, outcomes) in experiments.iter().zip(&mut all) {
+    for (experiment, outcomes) in experiments.iter().zip(&mut outcomes) {
         compare(&experiment.scenario, outcomes);
         held &= report::holds(&experiment.scenario, outcomes);
     }
-    let text = sinks::write(arguments, &experiments, &all)?;
+    let text = sinks::write(arguments, &experiments, &outcomes)?;
     Ok((held, text))
 }
 
@@ -105,22 +142,13 @@ fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
     for setting in settings {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
-    let mut named_files = String::new();
-    let open = |named: &str| {
-        let content = files::read(&file.with_file_name(named), NAMED_MAX)?;
-        let sum = crc32c::crc32c(&content);
-        named_files.push_str(&format!("\n{sum:08x}-{:x}", content.len()));
-        Ok(content)
-    };
+    let open = |named: &str| files::read(&file.with_file_name(named), NAMED_MAX);
     let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
     if scenario.title.is_empty() {
         scenario.title = stem(file);
     }
-    // A scenario is identified by its contents: a changed file is another scenario.
-    text.push_str(&named_files);
     Ok(Experiment {
         file: file.to_owned(),
-        text,
         scenario,
     })
 }
@@ -144,24 +172,36 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
     Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
-/// Reads the state file, or creates it, which shows that it can be written.
-fn kept(arguments: &Arguments) -> Result<OutcomeStore, String> {
-    let Some(state) = &arguments.state else {
-        return Ok(OutcomeStore::default());
-    };
-    let name = state.display();
-    let kept = match (state.exists(), arguments.resume) {
-        (false, _) => OutcomeStore::default(),
-        (true, true) => {
-            let text = files::read_text(state, STATE_MAX)?;
-            OutcomeStore::from_text(&text).map_err(|error| format!("{name}: {error}"))?
+/// Outcomes that are there before the work: of the parts, or of the state file.
+fn kept(arguments: &Arguments, cases: &[&Work<'_>]) -> Result<OutcomeStore, String> {
+    match (&arguments.parts, &arguments.state) {
+        (Some(directory), _) => parts::all(directory, cases, arguments.resume),
+        (None, Some(state)) => of_state(state, arguments.resume),
+        (None, None) if arguments.resume => {
+            Err("--resume is for --state or --parts: name what to go on with".to_owned())
         }
+        (None, None) => Ok(OutcomeStore::default()),
+    }
+}
+
+/// Reads the state file, or creates it, which shows that it can be written.
+fn of_state(state: &Path, resume: bool) -> Result<OutcomeStore, String> {
+    let kept = match (state.exists(), resume) {
+        (false, _) => OutcomeStore::default(),
+        (true, true) => stored(state)?,
         (true, false) => {
             return Err(format!(
-                "{name} is there already: add --resume to go on with it, or remove it to begin anew"
+                "{} is there already: add --resume to go on with it, or remove it to begin anew",
+                state.display()
             ));
         }
     };
     replace(state, &kept.to_text())?;
     Ok(kept)
+}
+
+/// The outcomes in a file.
+fn stored(file: &Path) -> Result<OutcomeStore, String> {
+    let text = files::read_text(file, STATE_MAX)?;
+    OutcomeStore::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
 }

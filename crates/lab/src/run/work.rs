@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use weft_lab::experiment::outcome_store::{OutcomeStore, key};
-use weft_lab::experiment::{Outcome, perform};
+use weft_lab::experiment::{Case, Outcome, perform};
 
 use super::files::replace;
 use super::left::{self, Taken};
@@ -85,51 +85,54 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A case: the number of its experiment, and its number in it.
-type Place = (usize, usize);
+/// A case and the key under which its outcome is stored.
+pub(super) struct Work<'a> {
+    pub(super) case: &'a Case,
+    pub(super) key: String,
+}
+
+/// All cases of all experiments, in their order.
+pub(super) fn all(experiments: &[Experiment], seed: u64) -> Vec<Vec<Work<'_>>> {
+    let work = |case| Work {
+        case,
+        key: key(case, seed),
+    };
+    let scenarios = experiments.iter().map(|experiment| &experiment.scenario);
+    scenarios
+        .map(|one| one.cases.iter().map(work).collect())
+        .collect()
+}
 
 /// Outcomes of all cases of all experiments, in their order whatever the number of jobs.
-pub(super) fn perform_all(
-    experiments: &[Experiment],
-    arguments: &Arguments,
-    kept: OutcomeStore,
+pub(super) fn outcomes(
+    all: &[Vec<Work<'_>>],
+    found: OutcomeStore,
 ) -> Result<Vec<Vec<Outcome>>, String> {
-    let places = |(number, experiment): (usize, &Experiment)| {
-        let cases = 0..experiment.scenario.cases.len();
-        cases.map(|case| (number, case)).collect()
-    };
-    let all: Vec<Vec<Place>> = experiments.iter().enumerate().map(places).collect();
-    let found = perform_open(experiments, arguments, &all.concat(), kept)?;
     let found: BTreeMap<String, Outcome> = found.0.into_iter().collect();
-    let outcome = |at: &Place| {
-        let outcome = found.get(&name(experiments, arguments, *at)).cloned();
-        outcome.ok_or_else(|| format!("nothing came of case {:?}", case_name(experiments, *at)))
+    let outcome = |work: &Work<'_>| {
+        let outcome = found.get(&work.key).cloned();
+        outcome.ok_or_else(|| format!("nothing came of case {:?}", work.case.name))
     };
-    let outcomes = |places: &Vec<Place>| places.iter().map(outcome).collect();
+    let outcomes = |of: &Vec<Work<'_>>| of.iter().map(outcome).collect();
     all.iter().map(outcomes).collect()
 }
 
-fn case_name(experiments: &[Experiment], at: Place) -> &str {
-    &experiments[at.0].scenario.cases[at.1].name
-}
-
-/// Key under which a case of an experiment, by their numbers, is stored.
-fn name(experiments: &[Experiment], arguments: &Arguments, at: Place) -> String {
-    key(&experiments[at.0].text, at.1, arguments.seed)
-}
-
-/// Performs the cases without a stored outcome, and returns all outcomes.
-fn perform_open(
-    experiments: &[Experiment],
-    arguments: &Arguments,
-    all: &[Place],
-    kept: OutcomeStore,
-) -> Result<OutcomeStore, String> {
-    let name = |at| name(experiments, arguments, at);
-    // Two scenarios with the same text have the same cases.
+/// Cases, each once: two may differ in nothing that their outcome depends on.
+pub(super) fn distinct<'a>(all: &'a [Vec<Work<'a>>]) -> Vec<&'a Work<'a>> {
     let mut seen = BTreeSet::new();
-    let mut is_open = |at: &Place| kept.get(&name(*at)).is_none() && seen.insert(name(*at));
-    let open: Vec<Place> = all.iter().copied().filter(|at| is_open(at)).collect();
+    let all = all.iter().flatten();
+    all.filter(|work| seen.insert(&work.key)).collect()
+}
+
+/// Performs the cases without a stored outcome, and returns all outcomes; each is added to the `state` file as it comes.
+pub(super) fn perform_open(
+    all: &[&Work<'_>],
+    arguments: &Arguments,
+    kept: OutcomeStore,
+    state: Option<&Path>,
+) -> Result<OutcomeStore, String> {
+    let is_open = |work: &&Work<'_>| kept.get(&work.key).is_none();
+    let open: Vec<&Work<'_>> = all.iter().copied().filter(is_open).collect();
     let progress = Progress {
         bar: bar(all.len(), all.len() - open.len()),
         kept: Mutex::new(kept),
@@ -138,19 +141,18 @@ fn perform_open(
         ended: Mutex::new(None),
         open: open.len(),
         jobs: usize::from(arguments.jobs),
-        state: arguments.state.as_deref(),
+        state,
     };
     let next = AtomicUsize::new(0);
     let work = || {
-        while let Some(at) = open.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+        while let Some(Work { case, key }) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
             if lock(&progress.failed).is_some() {
                 return;
             }
-            let case = &experiments[at.0].scenario.cases[at.1];
             progress.begin(&case.name);
             let begun = Instant::now();
             match perform(case, arguments.seed, usize::from(arguments.threads)) {
-                Ok(outcome) => progress.finish(name(at), outcome, begun.elapsed()),
+                Ok(outcome) => progress.finish(key.clone(), outcome, begun.elapsed()),
                 Err(error) => progress.fail(format!("case {:?}: {error}", case.name)),
             }
         }

@@ -10,6 +10,7 @@ mod certified;
 mod experiment;
 mod hardware;
 mod hostile;
+mod parts;
 mod program;
 mod replay;
 mod run;

@@ -1,7 +1,6 @@
 //! Starts a daemon on an emulated fabric and calls the client.
 
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -12,9 +11,7 @@ use tempfile::TempDir;
 
 use crate::process::{output, program};
 use weft_interop::Running;
-
-/// Time limit for any operation.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) use weft_interop::{PATIENCE, free_address, wait_for};
 
 /// The repository's own stock-like configuration.
 pub(crate) fn stock_config() -> PathBuf {
@@ -300,24 +297,6 @@ pub(crate) fn signal(pid: u32, name: &str) {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// An address that nobody listens at.
-pub(crate) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
-}
-
-/// Waits until `look` returns a value.
-pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(start.elapsed() < PATIENCE, "waited in vain");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Waits until a daemon shows so many links.

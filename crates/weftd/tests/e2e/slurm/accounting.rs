@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use weft_interop::Running;
+use weft_interop::slurmctld::{node_lines, user};
+use weft_interop::{Running, Slurmctld};
 
-use super::slurmctld::{Slurmctld, user};
 use crate::harness::{free_address, text, wait_for};
 use crate::process::output;
 
@@ -30,30 +30,20 @@ pub(crate) struct Slurm {
 impl Slurm {
     /// Starts it in an empty directory, with nodes of these names. `None` where a program of it is not installed.
     pub(crate) fn start(directory: &Path, nodes: &[&str]) -> Option<Self> {
-        let [slurmd, sbatch, sacct] = ["slurmd", "sbatch", "sacct"].map(weft_peers::program);
-        let (slurmd, sbatch, sacct) = (slurmd?, sbatch?, sacct?);
+        let [sbatch, sacct] = ["sbatch", "sacct"].map(weft_peers::program);
+        let (sbatch, sacct) = (sbatch?, sacct?);
         let [scancel, squeue] = ["scancel", "squeue"].map(weft_peers::program);
         let (scancel, squeue) = (scancel?, squeue?);
         let (database, port) = database(directory)?;
         let (accounting, port) = slurmdbd(directory, port)?;
-        let ports = nodes.iter().map(|name| (name, free_address().port()));
-        let lines = ports.map(|(name, port)| {
-            format!("NodeName={name} CPUs=1 NodeAddr=127.0.0.1 Port={port} State=UNKNOWN\n")
-        });
         let lines = format!(
             "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n\
-             AccountingStoragePort={port}\nTaskPlugin=task/none\nSlurmdPidFile={}/%n.pid\n{}",
-            directory.display(),
-            lines.collect::<String>()
+             AccountingStoragePort={port}\n{}",
+            node_lines(directory, nodes, 1)
         );
         let controller = Slurmctld::with(directory, &lines)?;
-        let nodes = nodes.iter().map(|name| {
-            let mut command = Command::new(&slurmd);
-            command.args(["-D", "-N", name, "-f"]).arg(&controller.conf);
-            quiet(&mut command)
-        });
         Some(Self {
-            nodes: nodes.collect(),
+            nodes: controller.start_nodes(nodes)?,
             controller,
             _accounting: accounting,
             _database: database,
@@ -66,7 +56,7 @@ impl Slurm {
 
     /// The file that `SLURM_CONF` is to name.
     pub(crate) fn conf(&self) -> &Path {
-        &self.controller.conf
+        self.controller.conf()
     }
 
     /// The program that is asked for jobs.

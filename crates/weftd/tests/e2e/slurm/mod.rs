@@ -1,7 +1,6 @@
 //! `weft slurm topology`, judged by a real slurmctld and by the vendor's `opa2rm`.
 
 pub(crate) mod accounting;
-mod slurmctld;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,11 +9,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use weft_interop::Slurmctld;
 
 use crate::emulator::Emulator;
 use crate::harness::{Daemon, Start, text, wait_for, weft};
 use crate::process::{output, program};
-use slurmctld::Slurmctld;
 
 // The manager is at the first host.
 const EDGE2: &str = "0x0011750102000002";
@@ -89,7 +88,7 @@ fn slurmctld_has_the_tree_of_the_fabric_and_thirty_flaps_change_nothing() {
     let (emulator, daemon) = up("fattree:1152", dir.path());
     let write = |more: &[&str]| {
         let args = [&["-o", output, "--reconfigure", "--json"], more].concat();
-        told(&topology(&daemon, Some(&slurm.conf), &args))
+        told(&topology(&daemon, Some(slurm.conf()), &args))
     };
     let first = write(&[]);
     assert_eq!(
@@ -394,7 +393,7 @@ fn a_node_of_slurm_is_found_by_its_host_name() {
         return;
     };
     let daemon = Daemon::up("one-switch:4");
-    let printed = done(&topology(&daemon, Some(&slurm.conf), &[]));
+    let printed = done(&topology(&daemon, Some(slurm.conf()), &[]));
     assert!(
         printed.ends_with("\nSwitchName=switch1 Nodes=c[1-4]\n"),
         "{printed}"

@@ -1,26 +1,25 @@
-//! Debian's slurmctld as an ordinary process, with all its files in a directory of the test.
+//! Debian's slurmctld, and slurmd for its nodes, as ordinary processes, with all their files in a directory of the test.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use weft_interop::Running;
+use crate::Running;
+use crate::wait::{free_address, wait_for};
 
-use crate::harness::{free_address, text, wait_for};
-use crate::process::output;
-
-/// A controller without nodes that run, killed when dropped.
-pub(super) struct Slurmctld {
+/// A controller, killed when dropped.
+#[derive(Debug)]
+pub struct Slurmctld {
     _process: Running,
     scontrol: PathBuf,
-    pub(super) conf: PathBuf,
+    conf: PathBuf,
     log: PathBuf,
 }
 
 impl Slurmctld {
     /// Starts it in a directory with these nodes, in the topology of its topology.conf. `None` where it is not installed.
-    pub(super) fn start(directory: &Path, nodes: &str) -> Option<Self> {
+    pub fn start(directory: &Path, nodes: &str) -> Option<Self> {
         let nodes = format!(
             "TopologyPlugin=topology/tree\nSlurmdPort={}\nNodeName={nodes} CPUs=1 NodeAddr=127.0.0.1 State=UNKNOWN",
             free_address().port()
@@ -32,7 +31,7 @@ impl Slurmctld {
 
     /// Starts it in a directory with these lines in its slurm.conf, and waits until it answers: a slurmd that is there before
     /// it waits for minutes.
-    pub(super) fn with(directory: &Path, lines: &str) -> Option<Self> {
+    pub fn with(directory: &Path, lines: &str) -> Option<Self> {
         let (slurmctld, scontrol) = (
             weft_peers::program("slurmctld")?,
             weft_peers::program("scontrol")?,
@@ -53,11 +52,27 @@ impl Slurmctld {
         Some(slurm)
     }
 
+    /// The file that `SLURM_CONF` is to name.
+    pub fn conf(&self) -> &Path {
+        &self.conf
+    }
+
+    /// Starts the daemon of each of these nodes, which [`node_lines`] has declared. `None` where it is not installed.
+    pub fn start_nodes(&self, names: &[&str]) -> Option<Vec<Running>> {
+        let slurmd = weft_peers::program("slurmd")?;
+        let start = |name: &&str| {
+            let mut command = Command::new(&slurmd);
+            command.args(["-D", "-N", name, "-f"]).arg(&self.conf);
+            Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))
+        };
+        Some(names.iter().map(start).collect())
+    }
+
     /// What it answers to `scontrol`.
     fn told(&self, args: &[&str]) -> String {
         let mut command = Command::new(&self.scontrol);
         command.env("SLURM_CONF", &self.conf).args(args);
-        text(&output(&mut command).stdout)
+        String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
     }
 
     fn show(&self) -> String {
@@ -65,7 +80,7 @@ impl Slurmctld {
     }
 
     /// What it has of each switch.
-    pub(super) fn topology(&self) -> BTreeMap<String, String> {
+    pub fn topology(&self) -> BTreeMap<String, String> {
         let shown = self.show();
         let lines = shown
             .lines()
@@ -77,16 +92,27 @@ impl Slurmctld {
     }
 
     /// How often it has read its files again.
-    pub(super) fn reconfigured(&self) -> usize {
+    pub fn reconfigured(&self) -> usize {
         let log = fs::read_to_string(&self.log).unwrap();
         log.matches("Processing Reconfiguration Request").count()
     }
 }
 
+/// Lines of slurm.conf for nodes that run jobs, each with so many processors and a port of its own.
+pub fn node_lines(directory: &Path, names: &[&str], processors: u32) -> String {
+    let node = |name: &&str| {
+        let port = free_address().port();
+        format!("NodeName={name} CPUs={processors} NodeAddr=127.0.0.1 Port={port} State=UNKNOWN\n")
+    };
+    let nodes: String = names.iter().map(node).collect();
+    let directory = directory.display();
+    format!("TaskPlugin=task/none\nSlurmdPidFile={directory}/%n.pid\n{nodes}")
+}
+
 /// The user that the tests run as.
-pub(super) fn user() -> String {
-    let user = text(&Command::new("id").arg("-un").output().unwrap().stdout);
-    user.trim().to_owned()
+pub fn user() -> String {
+    let user = Command::new("id").arg("-un").output().unwrap().stdout;
+    String::from_utf8(user).unwrap().trim().to_owned()
 }
 
 fn configuration(directory: &Path, lines: &str) -> String {
