@@ -12,7 +12,14 @@ pub(crate) fn text(mandate: &v1::Mandate) -> String {
         "" => String::new(),
         trouble => format!("  {trouble}\n"),
     };
-    format!("{place}{}\n{trouble}", words(mandate))
+    let lacks = match mandate.behind_time {
+        None => String::new(),
+        Some(time) => format!(
+            "  etcd has LACKED A CHANGE of the state for {} s\n",
+            time.seconds
+        ),
+    };
+    format!("{place}{}\n{trouble}{lacks}", words(mandate))
 }
 
 fn words(mandate: &v1::Mandate) -> String {
@@ -51,6 +58,7 @@ pub(crate) fn json(mandate: &v1::Mandate) -> Value {
         },
         "host": mandate.host,
         "trouble": mandate.trouble,
+        "behind_seconds": mandate.behind_time.map_or(0, |time| time.seconds),
     })
 }
 

@@ -151,28 +151,6 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         to_clear,
     );
     let seen = store.as_ref().map(|store| SeenFile(store.seen()));
-    let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
-    let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
-    let candidate = etcd.map(|settings| Candidate {
-        settings,
-        prefix: query_settings.borrow().subnet_prefix,
-        hub: hub.clone(),
-        engine: engine.clone(),
-        hearts: hearts.clone(),
-    });
-    let asks_for_mandate = candidate.is_some();
-    let (mandates, lease) = ask_for_mandate(&mut parts, &stopping, candidate);
-    let (checker, health) = Checker::new(Sources {
-        mandates: mandates.clone(),
-        hub: hub.clone(),
-        engine: engine.clone(),
-        port_metrics: port_metrics.clone(),
-        settings: query_settings.subscribe(),
-        cables: memories.clone(),
-        file: seen,
-        keep: remember,
-    });
-
     let pairing = peer::Pairing::new(
         stored.as_deref(),
         store.as_ref().map(store::Store::registrations),
@@ -200,7 +178,30 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         &stopping,
         peer::tell_copied(feeds.copied.subscribe(), engine.clone()),
     );
-    let peering = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let (peering, takers) = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
+    let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
+    let candidate = etcd.map(|settings| Candidate {
+        settings,
+        prefix: query_settings.borrow().subnet_prefix,
+        hub: hub.clone(),
+        engine: engine.clone(),
+        hearts: hearts.clone(),
+        offer: offer.clone(),
+        takers,
+    });
+    let asks_for_mandate = candidate.is_some();
+    let (mandates, lease) = ask_for_mandate(&mut parts, &stopping, candidate);
+    let (checker, health) = Checker::new(Sources {
+        mandates: mandates.clone(),
+        hub: hub.clone(),
+        engine: engine.clone(),
+        port_metrics: port_metrics.clone(),
+        settings: query_settings.subscribe(),
+        cables: memories.clone(),
+        file: seen,
+        keep: remember,
+    });
     let keeping = keep_registrations(&mut parts, store.as_ref(), offer.clone());
     let audit_dir = store.as_ref().map(store::Store::audit);
     let note = store.as_ref().map(store::Store::note);
@@ -396,9 +397,8 @@ fn ask_for_mandate(
     let Some(candidate) = candidate else {
         return (Mandates::default(), None);
     };
-    let (asking, lease, shown) = candidate.begin();
-    parts.until_stop("mandate", stopping, asking);
-    (Mandates(Some(shown)), Some(lease))
+    let (lease, mandates) = candidate.begin(parts, stopping);
+    (mandates, Some(lease))
 }
 
 /// Sends spans to the collector, where one is given.

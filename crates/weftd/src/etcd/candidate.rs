@@ -16,14 +16,22 @@ use weft_fabric::enums::SmState;
 use weft_manager::sm::{Mandate, Told};
 
 use super::holder::Holder;
+use super::keeper::Keeper;
+use super::reader::Reader;
 use super::session::{Key, Session, connect};
-use super::{Settings, Shown};
+use super::shown::Shown;
+use super::{Mandates, Settings};
 use crate::event_hub::{EventHub, unix_time_ns};
 use crate::heartbeat::Hearts;
+use crate::peer::{Offer, Takers, tell_ended};
 use crate::request::Request;
+use crate::stopping::Stopping;
+use crate::supervisor::Supervisor;
 
 /// Beats in the time of a lease.
 const BEATS: u32 = 3;
+/// Time in which changes of the state are taken together.
+const TOGETHER: Duration = Duration::from_millis(20);
 /// Pause before the next attempt to reach etcd.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Time for giving the key back when the daemon stops.
@@ -72,11 +80,19 @@ pub(crate) struct Candidate {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) hearts: Hearts,
+    /// What this daemon hands on.
+    pub(crate) offer: Arc<Offer>,
+    /// Where what a master hands on goes; none where that comes from elsewhere.
+    pub(crate) takers: Option<Takers>,
 }
 
 impl Candidate {
-    /// The task, the lease, and what is shown.
-    pub(crate) fn begin(self) -> (impl Future<Output = ()>, Lease, watch::Receiver<Shown>) {
+    /// Begins to ask, and to keep the state.
+    pub(crate) fn begin(
+        mut self,
+        parts: &mut Supervisor,
+        stopping: &Stopping,
+    ) -> (Lease, Mandates) {
         let lease = Lease {
             settings: self.settings.clone(),
             id: Arc::default(),
@@ -88,6 +104,25 @@ impl Candidate {
             ..Shown::default()
         };
         let (shown, receiver) = watch::channel(first);
+        let (held, holds) = watch::channel(None);
+        let (lag, lacks) = watch::channel(None);
+        let keeper = Keeper {
+            settings: self.settings.clone(),
+            prefix: self.prefix,
+            hub: self.hub.clone(),
+            offer: self.offer.clone(),
+            held: holds,
+            lag,
+        };
+        parts.until_stop("state for etcd", stopping, keeper.run());
+        let reader = self.takers.take().map(|takers| {
+            let fabric = &self.settings.place.fabric;
+            let whose = format!("whose state was in etcd as {fabric}");
+            let ended = tell_ended(takers.plan.clone(), whose, self.hub.clone());
+            parts.until_stop("plans in etcd", stopping, ended);
+            Reader::new(self.hub.clone(), takers, self.prefix)
+        });
+        let mandates = Mandates(Some((receiver, lacks)));
         let now = Instant::now();
         let asking = Asking {
             lease: lease.clone(),
@@ -97,9 +132,12 @@ impl Candidate {
             able: now,
             waits_until: now,
             refused: 0,
+            held,
+            reader,
             candidate: self,
         };
-        (asking.run(), lease, receiver)
+        parts.until_stop("mandate", stopping, asking.run());
+        (lease, mandates)
     }
 }
 
@@ -118,6 +156,10 @@ struct Asking {
     waits_until: Instant,
     /// Term of the key whose value was refused last.
     refused: u64,
+    /// The term of the key that this manager holds, for who keeps the state.
+    held: watch::Sender<Option<u64>>,
+    /// A standby's way to the state of its master.
+    reader: Option<Reader>,
 }
 
 impl Asking {
@@ -142,10 +184,16 @@ impl Asking {
         let between = self.candidate.settings.lease / BEATS;
         loop {
             let key = self.beat(&session).await?;
+            // Before this manager is told that it may be master.
+            self.read_state(&session, key.as_ref()).await?;
             self.learn(key).await;
             tokio::select! {
                 () = sleep(between) => {}
-                changed = session.changes() => changed?,
+                changed = session.changes() => {
+                    changed?;
+                    // Others may follow at once.
+                    sleep(TOGETHER).await;
+                }
                 // It may be able to be master now.
                 () = self.changes() => {}
             }
@@ -211,12 +259,28 @@ impl Asking {
         taken
     }
 
+    /// Follows the state of the master where this manager stands by for it.
+    async fn read_state(&mut self, session: &Session, key: Option<&Key>) -> Result<(), EtcdError> {
+        let own = self.lease.get();
+        let Some(reader) = &mut self.reader else {
+            return Ok(());
+        };
+        if let Some(key) = key.filter(|key| own == 0 || key.lease != own)
+            && let Ok(holder) = Holder::from_bytes(&key.value, self.candidate.prefix)
+        {
+            reader.follow(holder.port, &holder.host, key.term);
+        }
+        let place = &self.candidate.settings.place;
+        reader.read(session.client(), place).await
+    }
+
     /// etcd has answered: the key is this.
     async fn learn(&mut self, key: Option<Key>) {
         self.heard = Instant::now();
         let own = self.lease.get();
         let held = key.as_ref().filter(|key| own != 0 && key.lease == own);
         let held = held.map(|key| key.term);
+        self.held.send_replace(held);
         let (holder, trouble) = self.read(key.as_ref());
         let term = key.as_ref().map_or(0, |key| key.term);
         let was_lost = !self.shown.borrow().answers || self.shown.borrow().heard_unix_ns == 0;
@@ -298,6 +362,7 @@ impl Asking {
         if !silent {
             return;
         }
+        self.held.send_replace(None);
         self.tell(Mandate::Unknown).await;
         if !was_lost {
             let server = self.shown.borrow().server.clone();

@@ -31,12 +31,12 @@ impl Session {
     /// Connects to a server.
     pub(super) async fn begin(settings: &Settings, server: &str) -> Result<Self, EtcdError> {
         let client = connect(settings, server).await?;
-        let key = settings.place.master();
-        let watch = client.watch(&key, "").await?;
+        let [from, to] = settings.place.watched();
+        let watch = client.watch(&from, &to).await?;
         Ok(Self {
             client,
             watch,
-            key,
+            key: settings.place.master(),
             lease: settings.lease,
         })
     }
@@ -92,7 +92,12 @@ impl Session {
         self.client.revoke(lease).await
     }
 
-    /// Waits until the key changes.
+    /// The connection.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Waits until the key or the state changes.
     pub(super) async fn changes(&mut self) -> Result<(), EtcdError> {
         self.watch.next().await.map(drop)
     }

@@ -1,10 +1,12 @@
 //! What is known of mastership by etcd, for people and metrics.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
 use tokio::sync::watch;
 use weft_api::time::timestamp;
 use weft_api::v1;
@@ -32,11 +34,20 @@ pub(crate) struct Shown {
 
 /// The same as it changes; none where no etcd is named.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Mandates(pub(crate) Option<watch::Receiver<Shown>>);
+pub(crate) struct Mandates(pub(super) Option<(watch::Receiver<Shown>, Lag)>);
+
+/// Since when etcd lacks a change of this master's state; none where it lacks nothing.
+pub(super) type Lag = watch::Receiver<Option<Instant>>;
 
 impl Mandates {
     fn now(&self) -> Option<Shown> {
-        self.0.as_ref().map(|shown| shown.borrow().clone())
+        self.0.as_ref().map(|(shown, _)| shown.borrow().clone())
+    }
+
+    /// For how long etcd has lacked a change of this master's state; none where it lacks nothing.
+    fn lag(&self) -> Option<Duration> {
+        let (_, lag) = self.0.as_ref()?;
+        lag.borrow().map(|since| since.elapsed())
     }
 
     /// Why etcd cannot be asked; none where it can, or need not.
@@ -48,6 +59,7 @@ impl Mandates {
     /// As a message.
     pub(crate) fn message(&self) -> Option<v1::Mandate> {
         self.now().map(|shown| v1::Mandate {
+            behind_time: self.lag().and_then(|lag| lag.try_into().ok()),
             fabric: shown.fabric,
             server: shown.server,
             answers: shown.answers,
@@ -78,6 +90,10 @@ impl Mandates {
             "etcd_mandate",
             "1 while this manager holds the key in etcd by which it is to be master",
             shown.held.into(),
-        )
+        )?;
+        let lag = ConstGauge::new(self.lag().unwrap_or_default().as_secs_f64());
+        let help = "How long etcd has lacked a change of this master's state";
+        let unit = Some(&Unit::Seconds);
+        lag.encode(encoder.encode_descriptor("etcd_lag", help, unit, MetricType::Gauge)?)
     }
 }

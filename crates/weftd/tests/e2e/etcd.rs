@@ -130,7 +130,7 @@ fn run(
     Running::start(&mut command)
 }
 
-/// A master and its standby that ask etcd, and hand on their state as a pair.
+/// A master and its standby that ask etcd.
 struct Managers {
     site: Site,
     etcd: Etcd,
@@ -142,15 +142,23 @@ impl Managers {
     fn new() -> Option<Self> {
         let etcd = Etcd::start()?;
         let url = etcd.url();
-        Some(Self::at(etcd, &url, &url))
+        Some(Self::at(etcd, &url, &url, false))
+    }
+
+    /// They are a pair as well.
+    fn paired() -> Option<Self> {
+        let etcd = Etcd::start()?;
+        let url = etcd.url();
+        Some(Self::at(etcd, &url, &url, true))
     }
 
     /// Each of them finds etcd somewhere.
-    fn at(etcd: Etcd, first: &str, second: &str) -> Self {
+    fn at(etcd: Etcd, first: &str, second: &str, is_pair: bool) -> Self {
         let site = Site::new("fattree:16,radix=8");
         let master = begun(asks(site.start(elevating(), 0), first));
         let peer = ["--peer", &master.api];
-        let standby = begun(asks(site.start(elevating(), 1), second).args(&peer));
+        let peer: &[&str] = if is_pair { &peer } else { &[] };
+        let standby = begun(asks(site.start(elevating(), 1), second).args(peer));
         site.join(&[2, 5, 9]);
         wait_for(|| stored(master.dir.path()).exists().then_some(()));
         site.settled();
@@ -167,16 +175,18 @@ impl Managers {
         managers
     }
 
-    /// Waits until the standby has all of the state.
+    /// Waits until the standby has all of the state, and a copy of registrations.
     fn even(&self) {
+        self.standby.logs("has all registrations of the master");
         wait_for(|| {
-            let shown = [&self.master, &self.standby].map(Pair::shown);
-            let even = |peer: &Value| peer["leads"] == true && peer["behind"] == 0;
-            shown
-                .iter()
-                .all(|peer| peer.as_ref().is_some_and(even))
-                .then_some(())
+            let state = |daemon: &Daemon| std::fs::read(daemon.dir.path().join("state/state.0"));
+            let same = state(&self.master).ok()? == state(&self.standby).ok()?;
+            let lacks = mandate(&self.master)["behind_seconds"] != 0;
+            let behind = Pair::shown(&self.standby).is_some_and(|peer| peer["behind"] != 0);
+            (same && !lacks && !behind).then_some(())
         });
+        // What hosts register arrives within a second.
+        std::thread::sleep(Duration::from_secs(1));
     }
 
     fn roles(&self) -> [String; 2] {
@@ -256,7 +266,7 @@ fn a_killed_master_is_replaced_when_its_lease_ends() {
 
 #[test]
 fn a_master_that_stops_as_asked_gives_the_key_back() {
-    let Some(managers) = Managers::new() else {
+    let Some(managers) = Managers::paired() else {
         return;
     };
     let ends = Instant::now();
@@ -359,8 +369,7 @@ fn an_older_copy_of_etcd_changes_nothing() {
     // The key has another holder than in the copy.
     managers.master.signal("KILL");
     leads(&managers.standby, Instant::now());
-    let peer = ["--peer", &managers.standby.api];
-    let first = managers.site.start(elevating(), 0).args(&peer);
+    let first = managers.site.start(elevating(), 0);
     managers.master = begun(asks(first, &managers.etcd.url()));
     assert_eq!(managers.roles(), ["Standby", "Master"]);
     managers.etcd.process.kill();
@@ -405,13 +414,109 @@ fn compaction_changes_nothing() {
 }
 
 #[test]
-fn who_is_cut_off_from_etcd_hands_over_to_who_is_not() {
+fn a_standby_has_the_state_that_its_master_wrote() {
+    let Some(managers) = Managers::new() else {
+        return;
+    };
+    let (master, standby) = (&managers.master, &managers.standby);
+    let port = "node:edge1:port:4";
+    master.weft_ok(&["port", "disable", "--reason", "a bad cable", port]);
+    master.weft_ok(&["drain", "node:core2"]);
+    let link = "node:edge2:port:5";
+    master.weft_ok(&["quarantine", "add", link, "--reason", "it flaps"]);
+    let planned = master.weft_ok(&["route", "plan", "--engine", "shortestpath", "--json"]);
+    let planned: Value = serde_json::from_str(&planned).unwrap();
+    master.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
+    managers.site.settled();
+    managers.even();
+    let drains = master.weft_ok(&["route", "drains"]);
+    let disabled = master.weft_ok(&["port", "list", "--disabled"]);
+    assert!(disabled.contains("a bad cable"), "{disabled}");
+    assert_eq!(
+        metric(master, "weft_etcd_lag_seconds"),
+        "weft_etcd_lag_seconds 0.0"
+    );
+    master.signal("KILL");
+    leads(standby, Instant::now());
+    assert_eq!(standby.weft_ok(&["route", "drains"]), drains);
+    assert_eq!(standby.weft_ok(&["port", "list", "--disabled"]), disabled);
+    let quarantined = standby.weft_ok(&["quarantine", "list"]);
+    assert!(quarantined.contains("it flaps"), "{quarantined}");
+    standby.logs("whose state was in etcd as hall1, has ended with the takeover");
+    managers.nothing_is_lost(5);
+}
+
+#[test]
+fn state_in_etcd_that_is_torn_newer_or_of_another_fabric_is_refused_in_words() {
+    let Some(managers) = Managers::new() else {
+        return;
+    };
+    let head = "/weft/hall1/head/state";
+    let good = managers.etcd.value(head);
+    let prefix: Value = serde_json::from_str(&good).unwrap();
+    let prefix = prefix["prefix"].to_string();
+    let of = |format: u32, prefix: &str| {
+        format!("{{\"format\":{format},\"term\":99,\"sequence\":5,\"prefix\":{prefix}}}")
+    };
+    let piece = "/weft/hall1/piece/state/0000000000000063-0000000000000005/000000";
+    assert!(managers.etcd.ctl(&["put", piece, "no piece"]));
+    for (value, told) in [
+        (of(1, "7"), "not taken, state: it is of another fabric"),
+        (of(2, &prefix), "not taken, state: format 2"),
+        ("{".to_owned(), "not taken, state: EOF"),
+        (of(1, &prefix), "not taken, state: a piece that is none"),
+        (
+            of(1, &prefix).replace("99", "98"),
+            "not taken, state: pieces are missing",
+        ),
+    ] {
+        assert!(managers.etcd.ctl(&["put", head, &value]));
+        managers.standby.logs(told);
+    }
+    // The next change takes their place.
+    managers.master.weft_ok(&["drain", "node:core2"]);
+    managers.even();
+    assert_eq!(managers.etcd.value(piece), "", "strange pieces are gone");
+    assert_eq!(managers.roles(), ["Master", "Standby"]);
+}
+
+#[test]
+fn what_a_master_writes_after_it_has_lost_the_key_is_refused() {
     let Some(etcd) = Etcd::start() else { return };
     let relay = Arc::new(Relay::default());
     let through = relay.start(&format!("http://{}", etcd.at));
     let through = through.replace("http:", "etcd:") + "/hall1";
     let direct = etcd.url();
-    let managers = Managers::at(etcd, &through, &direct);
+    let managers = Managers::at(etcd, &through, &direct, false);
+    let head = managers.etcd.value("/weft/hall1/head/state");
+    relay.holds(true);
+    managers.master.weft_ok(&["drain", "node:core2"]);
+    // Its write is under way now.
+    std::thread::sleep(Duration::from_millis(500));
+    managers.standby.signal("STOP");
+    assert!(managers.etcd.ctl(&["del", "/weft/hall1/master"]));
+    assert!(managers.etcd.ctl(&["put", "/weft/hall1/master", "another"]));
+    relay.holds(false);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(managers.etcd.value("/weft/hall1/head/state"), head);
+    assert_eq!(role(&managers.master), "Master");
+    managers.standby.signal("CONT");
+}
+
+#[test]
+fn who_is_cut_off_from_etcd_hands_over_to_who_is_not() {
+    for is_pair in [true, false] {
+        hands_over(is_pair);
+    }
+}
+
+fn hands_over(is_pair: bool) {
+    let Some(etcd) = Etcd::start() else { return };
+    let relay = Arc::new(Relay::default());
+    let through = relay.start(&format!("http://{}", etcd.at));
+    let through = through.replace("http:", "etcd:") + "/hall1";
+    let direct = etcd.url();
+    let managers = Managers::at(etcd, &through, &direct, is_pair);
     relay.holds(true);
     wait_for(|| (managers.roles() == ["Standby", "Master"]).then_some(()));
     assert_eq!(mandate(&managers.standby)["held"], true);
@@ -425,7 +530,7 @@ fn who_is_cut_off_from_etcd_hands_over_to_who_is_not() {
 
 #[test]
 fn without_etcd_a_standby_takes_over_where_the_master_is_gone_in_the_fabric() {
-    let Some(mut managers) = Managers::new() else {
+    let Some(mut managers) = Managers::paired() else {
         return;
     };
     managers.etcd.process.kill();
