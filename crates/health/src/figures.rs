@@ -54,11 +54,18 @@ fn attachment(moment: &Moment<'_>) -> Figure {
             format!("attached; this manager is {role}: ask the master"),
         ),
     };
+    let (color, value) = match moment.mandate_unknown {
+        Some(why) if moment.attachment.attached => (
+            Color::Yellow,
+            format!("{value}; etcd is out of reach: {why}"),
+        ),
+        _ => (color, value),
+    };
     Figure {
         name: FigureName::Attachment,
         color,
         value,
-        rule: "red while the fabric cannot be reached",
+        rule: "red while the fabric cannot be reached; yellow while etcd cannot",
     }
 }
 

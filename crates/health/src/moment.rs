@@ -123,6 +123,8 @@ pub struct Moment<'a> {
     pub requests: Requests,
     /// The connection to the fabric.
     pub attachment: Attachment,
+    /// Why nobody can be asked for the mandate to be master; none where that is not so.
+    pub mandate_unknown: Option<&'a str>,
     /// The last sweep; none before the first has ended.
     pub last_sweep: Option<&'a LastSweep>,
     /// Seconds from one sweep to the next, 0 for never.

@@ -10,6 +10,7 @@ use crate::args::{At, Daemon, Export, Fabric};
 use crate::connect::{Effort, connect};
 use crate::download::download;
 use crate::error::CliError;
+use crate::mandate;
 use crate::output;
 use crate::peers;
 use crate::picture;
@@ -62,6 +63,11 @@ fn fabric_text(fabric: &v1::GetFabricResponse) -> String {
         text += &format!("This manager is {}: {master}\n", fabric.role);
     }
     text += &peers::text(&fabric.peers);
+    text += &fabric
+        .mandate
+        .as_ref()
+        .map(mandate::text)
+        .unwrap_or_default();
     if let Some(lost) = fabric.attachment.filter(|now| !now.attached) {
         text += &format!(
             "NOT ATTACHED since {}: its HFI, driver or emulator is gone; this is what was seen last, at {}\n",
@@ -160,6 +166,7 @@ fn fabric_json(fabric: &v1::GetFabricResponse) -> Value {
         "master": format!("{:#018x}", fabric.master),
         "current_sweep": fabric.current_sweep.as_ref().map(|sweep| sweep.number),
         "peers": fabric.peers.iter().map(peers::json).collect::<Vec<_>>(),
+        "mandate": fabric.mandate.as_ref().map(mandate::json),
     })
 }
 

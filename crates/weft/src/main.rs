@@ -24,6 +24,7 @@ mod incident;
 mod job;
 mod layout;
 mod loop_test;
+mod mandate;
 mod moment;
 mod operation;
 mod output;

@@ -15,6 +15,7 @@ use weft_transport::umad::PortSpec;
 
 use crate::access::AccessArgs;
 use crate::black_box::RecordingArgs;
+use crate::etcd::EtcdArgs;
 use crate::fencing::FencingArgs;
 use crate::history::HistoryArgs;
 use crate::listen::Address;
@@ -76,6 +77,8 @@ pub(crate) struct Args {
     pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
+    #[command(flatten)]
+    pub(crate) etcd: EtcdArgs,
     #[command(flatten)]
     pub(crate) fencing: FencingArgs,
     /// Address of the API: unix:/PATH, or ADDRESS:PORT, of which port 0 chooses a free one; may be given several times. By

@@ -55,6 +55,7 @@ async fn while_nothing_can_be_sent_nothing_is_taken_in_beyond_the_bound() {
         remote_writes: RemoteWrites::default(),
         tls: None,
         peering: crate::peer::Peering::default(),
+        mandates: crate::etcd::Mandates::default(),
     }));
     let dispatch = MadDispatch::new(Handle::current(), lines, hub.clone());
     let manager = Recorded::new(Tick(0), Settings::default(), None, None);

@@ -17,6 +17,7 @@ mod dbsync_log;
 mod dump;
 mod engine;
 mod error;
+mod etcd;
 mod event;
 mod event_hub;
 mod event_log;

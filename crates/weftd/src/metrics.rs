@@ -20,6 +20,7 @@ use weft_manager::SweepReport;
 use weft_manager::sm::Status;
 
 use crate::attachment::Attachment;
+use crate::etcd::Mandates;
 use crate::event_hub::{EventHub, Journal, unix_time_ns};
 use crate::event_log::reason_name;
 use crate::exposition::Exposition;
@@ -137,6 +138,7 @@ pub(crate) struct Sources {
     pub(crate) remote_writes: RemoteWrites,
     pub(crate) tls: Option<Tls>,
     pub(crate) peering: Peering,
+    pub(crate) mandates: Mandates,
 }
 
 impl Collector for Sources {
@@ -157,6 +159,7 @@ impl Collector for Sources {
         out.manager(&status, attachment.attached)?;
         let leads = status.role == SmState::MASTER;
         self.peering.encode(&mut encoder, leads)?;
+        self.mandates.encode(&mut encoder)?;
         self.health.encode(&mut encoder)?;
         self.tracer.encode(&mut encoder)?;
         self.remote_writes.encode(&mut encoder)?;

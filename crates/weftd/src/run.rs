@@ -9,6 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 use weft_fabric::Tick;
+use weft_manager::sm::{Mandate, Told};
 use weft_replay::Recorded;
 
 use crate::access::Access;
@@ -20,6 +21,7 @@ use crate::clears::clears;
 use crate::control::{Control, Drift, Parts, reload_and_tell};
 use crate::engine::Engine;
 use crate::error::DaemonError;
+use crate::etcd::{Candidate, Lease, Mandates};
 use crate::event_hub::{EventHub, unix_time_ns};
 use crate::grpc::{self, CounterReaders, HistoryReaders, LastStates, LastThen, Services};
 use crate::health::{Checker, SeenFile, Sources};
@@ -68,6 +70,8 @@ struct Running {
     access: Access,
     tls: Option<Tls>,
     links: Links,
+    /// What holds the key in etcd.
+    lease: Option<Lease>,
     stop: watch::Sender<bool>,
     parts: Supervisor,
 }
@@ -81,6 +85,9 @@ pub(crate) async fn run(args: &Args, first: First) -> Result<(), DaemonError> {
     notify(&[NotifyState::Stopping, NotifyState::Status("stopping")]);
     running.stop.send_replace(true);
     let stopped = running.parts.finish().await;
+    if let Some(lease) = running.lease {
+        lease.give_back().await;
+    }
     match ended {
         Ended::Failed(error) => Err(error),
         Ended::Asked => {
@@ -108,6 +115,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         access,
         metrics_door,
         peer,
+        etcd,
         listeners,
         source,
         emulator_socket,
@@ -143,16 +151,6 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         to_clear,
     );
     let seen = store.as_ref().map(|store| SeenFile(store.seen()));
-    let (checker, health) = Checker::new(Sources {
-        hub: hub.clone(),
-        engine: engine.clone(),
-        port_metrics: port_metrics.clone(),
-        settings: query_settings.subscribe(),
-        cables: memories.clone(),
-        file: seen,
-        keep: remember,
-    });
-
     let pairing = peer::Pairing::new(
         stored.as_deref(),
         store.as_ref().map(store::Store::registrations),
@@ -180,7 +178,30 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         &stopping,
         peer::tell_copied(feeds.copied.subscribe(), engine.clone()),
     );
-    let peering = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let (peering, takers) = pairing.follow(&mut parts, &stopping, peer, &hub, &engine);
+    let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
+    let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
+    let candidate = etcd.map(|settings| Candidate {
+        settings,
+        prefix: query_settings.borrow().subnet_prefix,
+        hub: hub.clone(),
+        engine: engine.clone(),
+        hearts: hearts.clone(),
+        offer: offer.clone(),
+        takers,
+    });
+    let asks_for_mandate = candidate.is_some();
+    let (mandates, lease) = ask_for_mandate(&mut parts, &stopping, candidate);
+    let (checker, health) = Checker::new(Sources {
+        mandates: mandates.clone(),
+        hub: hub.clone(),
+        engine: engine.clone(),
+        port_metrics: port_metrics.clone(),
+        settings: query_settings.subscribe(),
+        cables: memories.clone(),
+        file: seen,
+        keep: remember,
+    });
     let keeping = keep_registrations(&mut parts, store.as_ref(), offer.clone());
     let audit_dir = store.as_ref().map(store::Store::audit);
     let note = store.as_ref().map(store::Store::note);
@@ -207,6 +228,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         remote_writes,
         tls: tls.clone(),
         peering: peering.clone(),
+        mandates: mandates.clone(),
     }));
     let (control, actor) = Control::new(Parts {
         source: config,
@@ -218,10 +240,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         log,
         configuration,
     });
-    let (manager_heart, queries_heart) = (Heart::new("manager"), Heart::new("queries"));
     let page = Page::new(listeners.page.as_ref(), tls.as_ref());
     let links = page.links.clone();
-    let hearts = Hearts::new(vec![manager_heart.clone(), queries_heart.clone()]);
     let services = Services {
         hub: hub.clone(),
         engine,
@@ -248,6 +268,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         access: access.clone(),
         black_box: recording.black_box,
         peering,
+        mandates,
         heartbeat: args.peer.heartbeat(),
         page,
     };
@@ -327,7 +348,10 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         );
     }
     let now = Tick(unix_time_ns());
-    let manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
+    let mut manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
+    if asks_for_mandate {
+        manager.tell(now, Told::Mandate(Mandate::Withheld(None)));
+    }
     let dispatch = MadDispatch::new(Handle::current(), lines, hub.clone());
     let (plans, planner) = planner();
     parts.worker("planner", &stopping, move || async move {
@@ -358,9 +382,23 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         access,
         tls,
         links,
+        lease,
         stop,
         parts,
     })
+}
+
+/// Asks for the mandate to be master, where etcd is named.
+fn ask_for_mandate(
+    parts: &mut Supervisor,
+    stopping: &Stopping,
+    candidate: Option<Candidate>,
+) -> (Mandates, Option<Lease>) {
+    let Some(candidate) = candidate else {
+        return (Mandates::default(), None);
+    };
+    let (lease, mandates) = candidate.begin(parts, stopping);
+    (mandates, Some(lease))
 }
 
 /// Sends spans to the collector, where one is given.

@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::black_box::RecordingPlace;
 use crate::config::{self, Loaded, Usable};
 use crate::error::DaemonError;
+use crate::etcd;
 use crate::fabric::{ControlSocket, Source};
 use crate::history::HistoryPlace;
 use crate::kept_images::ImagePlace;
@@ -51,6 +52,8 @@ pub(crate) struct Opened {
     pub(crate) metrics_door: metrics_server::Door,
     /// The other daemon of a pair.
     pub(crate) peer: Option<Peer>,
+    /// Where mastership is asked for; none where datagrams alone decide.
+    pub(crate) etcd: Option<etcd::Settings>,
     pub(crate) listeners: Listeners,
     pub(crate) source: Source,
     /// Where an emulated fabric takes changes.
@@ -99,6 +102,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     let tls = Tls::new(&args.tls, reached)?;
     let metrics_door = args.metrics.door(tls.as_ref())?;
     let peer = args.peer.peer(args.tls.own())?;
+    let etcd = args.etcd.settings()?;
     config::log_warnings(&loaded.findings);
     let usable = loaded.usable?;
     let file = config.file().map(|file| file.display().to_string());
@@ -162,6 +166,7 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
         access,
         metrics_door,
         peer,
+        etcd,
         listeners,
         source,
         emulator_socket,

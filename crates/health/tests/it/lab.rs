@@ -264,6 +264,7 @@ impl Lab {
             last_sweep: self.last_sweep.as_ref(),
             sweep_interval: 0,
             paused_until: None,
+            mandate_unknown: None,
             shape: &Shape::of(&snapshot.topology, &self.memory),
         })
     }

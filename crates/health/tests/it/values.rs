@@ -78,6 +78,7 @@ fn page_with(
             attached: true,
             since: 1,
         },
+        mandate_unknown: None,
         last_sweep: Some(&last_sweep),
         sweep_interval: 0,
         paused_until: None,

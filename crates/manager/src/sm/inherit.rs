@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use weft_fabric::Guid;
 use weft_state::State;
 
-use super::Manager;
 use super::store::{self, Kept};
+use super::{Manager, Mandate};
 use crate::io::Event;
 
 /// Something that a standby is told.
@@ -29,6 +29,8 @@ pub enum Told {
     OtherSettings(bool),
     /// To a master: the standbys on these ports have a copy of all registrations; none where no copies are made.
     Copied(Option<BTreeSet<Guid>>),
+    /// What is known of the mandate to be master, where that is decided outside the fabric too.
+    Mandate(Mandate),
 }
 
 /// The master's state, as a standby knows it.
@@ -63,7 +65,8 @@ impl Manager {
             Told::MasterSuspected(..)
             | Told::Behind(_)
             | Told::OtherSettings(_)
-            | Told::Copied(_) => {}
+            | Told::Copied(_)
+            | Told::Mandate(_) => {}
         }
     }
 

@@ -37,6 +37,12 @@ impl Manager {
         }
     }
 
+    /// GUID of its own port, where that has a link.
+    pub(super) fn own_port_with_link(&self) -> Option<Guid> {
+        let view = self.election_view();
+        Some(view.own_port).filter(|guid| view.own_link && guid.0 != 0)
+    }
+
     /// Passes an input to the election and executes its actions.
     pub(super) fn tell_election(&mut self, now: Tick, input: Input<'_>) {
         let view = self.election_view();

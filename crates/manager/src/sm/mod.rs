@@ -126,6 +126,7 @@ use crate::ask::batch::Batch;
 use crate::io::{Input, Output, SweepReason};
 use commands::Commands;
 use devices::Devices;
+pub use election::Mandate;
 use election::{Election, Question};
 use inherit::Inheritance;
 pub use inherit::Told;
@@ -267,6 +268,9 @@ impl Manager {
                 self.tell_election(now, election::Input::OtherSettings(unlike));
             }
             Told::Copied(to) => self.tell_election(now, election::Input::Copied(to)),
+            Told::Mandate(mandate) => {
+                self.tell_election(now, election::Input::Mandated(mandate));
+            }
             told if !self.election.is_master() => self.keep_told(told),
             _ => {}
         }

@@ -29,6 +29,8 @@ pub struct Status {
     pub role: SmState,
     /// Port GUID of the master; none while it is not known.
     pub master: Option<Guid>,
+    /// GUID of its own port while that has a link.
+    pub own_port: Option<Guid>,
     /// Current phase; `None` between sweeps.
     pub phase: Option<SweepPhase>,
     /// Number of the current sweep, or of the last one.
@@ -128,6 +130,7 @@ impl Manager {
         Status {
             role: self.election.role(),
             master: self.master_guid(),
+            own_port: self.own_port_with_link(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
             outstanding: self.requests.transactions.outstanding(),

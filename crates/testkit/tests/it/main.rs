@@ -14,6 +14,7 @@ mod capture;
 mod counters;
 mod fencing;
 mod leftovers;
+mod mandate;
 mod objections;
 mod opareport;
 mod oracles;

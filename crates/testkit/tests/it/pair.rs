@@ -60,14 +60,14 @@ fn pair_with(change: impl Fn(&mut Settings)) -> (Cluster, Guid) {
     (cluster, master)
 }
 
-fn roles(cluster: &Cluster) -> Vec<SmState> {
+pub(crate) fn roles(cluster: &Cluster) -> Vec<SmState> {
     cluster
         .running()
         .map(|(_, manager)| manager.role())
         .collect()
 }
 
-fn after(cluster: &mut Cluster, time: Duration) {
+pub(crate) fn after(cluster: &mut Cluster, time: Duration) {
     let until = cluster.now() + time;
     cluster.run_until(until).unwrap();
 }
@@ -216,7 +216,7 @@ fn better_second() -> Cluster {
 }
 
 /// Port GUID of a manager.
-fn port_of(cluster: &Cluster, member: usize) -> Guid {
+pub(crate) fn port_of(cluster: &Cluster, member: usize) -> Guid {
     let network = cluster.emulator.network();
     let device = network.device_at(network.find(cluster.host(member)).unwrap());
     device.info.port_guid

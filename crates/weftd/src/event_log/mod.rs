@@ -511,12 +511,18 @@ fn role_line(role: SmState, master: Option<&str>) -> String {
 
 /// Summary line after the first sweep.
 pub(crate) fn fabric_up(report: &SweepReport) -> String {
-    if report.role == SmState::STANDBY {
-        return format!(
-            "standby: another manager runs the fabric of {} and {}",
-            text::count(report.hfis, "HFI"),
-            text::count(report.switches, "switch")
-        );
+    let nodes = || {
+        let hfis = text::count(report.hfis, "HFI");
+        format!("{hfis} and {}", text::count(report.switches, "switch"))
+    };
+    match report.role {
+        SmState::STANDBY => {
+            return format!("standby: another manager runs the fabric of {}", nodes());
+        }
+        SmState::DISCOVERING if report.switches > 0 => {
+            return format!("no manager runs the fabric of {} yet", nodes());
+        }
+        _ => {}
     }
     let ports = 2 * u64::from(report.links);
     let active = match u64::from(report.active_ports) {

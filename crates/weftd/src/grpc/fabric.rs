@@ -72,6 +72,7 @@ impl FabricService for Services {
         fabric.pause = status.pause.map(Into::into);
         fabric.config_file = self.control.file().to_owned();
         fabric.peers = self.peering.list(status.role == SmState::MASTER);
+        fabric.mandate = self.mandates.message();
         Ok(Response::new(fabric))
     }
 

@@ -99,6 +99,7 @@ use crate::black_box::BlackBox;
 use crate::clears::ClearRequest;
 use crate::control::{Control, Refusal};
 use crate::error::DaemonError;
+use crate::etcd::Mandates;
 use crate::event_hub::EventHub;
 use crate::heartbeat::Hearts;
 use crate::history::History;
@@ -169,6 +170,8 @@ pub(crate) struct Services {
     pub(crate) black_box: BlackBox,
     /// Other managers that this one follows, or that follow it.
     pub(crate) peering: Peering,
+    /// What etcd says of who is to be master.
+    pub(crate) mandates: Mandates,
     /// From one sign of life for them to the next.
     pub(crate) heartbeat: Duration,
     /// The page in a browser.

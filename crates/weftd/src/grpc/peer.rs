@@ -29,7 +29,8 @@ impl PeerService for Services {
         first
             .map_err(|_| Status::deadline_exceeded("the call does not begin with a message"))??;
         let offer = &self.peering.offer;
-        let stream = stream(offer, &self.hub, self.heartbeat, address, said)?;
+        let stopping = self.stopping.clone();
+        let stream = stream(offer, &self.hub, self.heartbeat, address, said, stopping)?;
         Ok(Response::new(stream))
     }
 }

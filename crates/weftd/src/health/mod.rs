@@ -23,6 +23,7 @@ use weft_fabric::enums::SmState;
 use weft_health::{Color, Forgotten, Page, PointError};
 use weft_manager::cables::CableMemories;
 
+use crate::etcd::Mandates;
 use crate::event::DaemonEvent;
 use crate::event_hub::{EventHub, Stamped};
 use crate::port_metrics::PortMetrics;
@@ -86,6 +87,7 @@ pub(crate) struct Sources {
     pub(crate) engine: mpsc::Sender<Request>,
     pub(crate) port_metrics: Arc<PortMetrics>,
     pub(crate) settings: watch::Receiver<QuerySettings>,
+    pub(crate) mandates: Mandates,
     pub(crate) cables: watch::Receiver<Arc<CableMemories>>,
     /// Where the memory of nodes and links is kept; none without a state directory.
     pub(crate) file: Option<SeenFile>,
@@ -262,6 +264,7 @@ impl Checker {
             snapshot: hub.snapshot(),
             status: hub.status(),
             attachment: hub.attachment(),
+            mandate_unknown: self.sources.mandates.unknown(),
             settings: self.sources.settings.borrow().clone(),
             cables: self.sources.cables.borrow().clone(),
             image: self.sources.port_metrics.latest(),

@@ -36,6 +36,8 @@ pub(super) struct Known {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) status: Arc<Status>,
     pub(super) attachment: Attachment,
+    /// Why etcd cannot be asked.
+    pub(super) mandate_unknown: Option<String>,
     pub(super) settings: QuerySettings,
     pub(super) cables: Arc<CableMemories>,
     pub(super) image: Option<Arc<Image>>,
@@ -194,6 +196,7 @@ impl State {
                 attached: known.attachment.attached,
                 since: known.attachment.since_unix_ns / 1_000_000_000,
             },
+            mandate_unknown: known.mandate_unknown.as_deref(),
             last_sweep: self.last_sweep.as_ref(),
             sweep_interval: known.settings.sweep_interval.as_secs(),
             paused_until: status.pause.map(|pause| pause.until.0 / 1_000_000_000),

@@ -52,7 +52,7 @@ pub(crate) struct Takers {
 
 impl Takers {
     /// Tells the manager something; false where its thread has ended, as it does with the daemon.
-    async fn tell(&self, told: Told) -> bool {
+    pub(crate) async fn tell(&self, told: Told) -> bool {
         self.engine.send(Request::Tell(told)).await.is_ok()
     }
 }

@@ -94,7 +94,7 @@ impl Offer {
             .all(|follower| follower.taken >= sequence)
     }
 
-    pub(super) fn parts(&self) -> watch::Receiver<Parts> {
+    pub(crate) fn parts(&self) -> watch::Receiver<Parts> {
         self.parts.subscribe()
     }
 

@@ -41,7 +41,7 @@ impl Pairing {
         }
     }
 
-    /// Begins to follow the other daemon, where one is named.
+    /// Begins to follow the other daemon, where one is named; otherwise returns where parts from elsewhere go.
     pub(crate) fn follow(
         self,
         parts: &mut Supervisor,
@@ -49,26 +49,28 @@ impl Pairing {
         peer: Option<Peer>,
         hub: &Arc<EventHub>,
         engine: &mpsc::Sender<Request>,
-    ) -> Peering {
+    ) -> (Peering, Option<Takers>) {
         let takers = Takers {
             engine: engine.clone(),
             registrations: self.registrations,
             counters: self.counters,
             plan: watch::Sender::new(None),
         };
-        let following = peer.map(|peer| {
-            let ended = tell_ended(takers.plan.clone(), peer.address.clone(), Arc::clone(hub));
-            parts.until_stop("plans of the peer", stopping, ended);
-            let (shown, following) = watch::channel(Following::default());
-            let hub = Arc::clone(hub);
-            let task = follow(peer, hub, takers, shown);
-            parts.until_stop("peer", stopping, task);
-            following
-        });
-        Peering {
+        let mut peering = Peering {
             offer: self.offer,
-            following,
-        }
+            following: None,
+        };
+        let Some(peer) = peer else {
+            return (peering, Some(takers));
+        };
+        let whose = format!("the manager at {}", peer.address);
+        let ended = tell_ended(takers.plan.clone(), whose, Arc::clone(hub));
+        parts.until_stop("plans of the peer", stopping, ended);
+        let (shown, following) = watch::channel(Following::default());
+        let task = follow(peer, Arc::clone(hub), takers, shown);
+        parts.until_stop("peer", stopping, task);
+        peering.following = Some(following);
+        (peering, None)
     }
 }
 

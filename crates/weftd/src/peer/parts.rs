@@ -53,16 +53,16 @@ impl PartKind {
 
 /// A part as it is since a change.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Number of the change; 0 for none yet.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// None where nothing of it holds.
-    pub(super) bytes: Option<Arc<[u8]>>,
+    pub(crate) bytes: Option<Arc<[u8]>>,
 }
 
 /// All parts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Parts([Part; PartKind::ALL.len()]);
+pub(crate) struct Parts([Part; PartKind::ALL.len()]);
 
 impl Parts {
     /// Number of the last change.
@@ -78,7 +78,7 @@ impl Parts {
     }
 
     /// The part that changed first after a change.
-    pub(super) fn next_after(&self, sequence: u64) -> Option<(PartKind, Part)> {
+    pub(crate) fn next_after(&self, sequence: u64) -> Option<(PartKind, Part)> {
         let all = PartKind::ALL.iter().zip(&self.0);
         let later = all.filter(|(_, part)| part.sequence > sequence);
         let next = later.min_by_key(|(_, part)| part.sequence);

@@ -14,7 +14,7 @@ const BYTES_MAX: u64 = 256 << 20;
 const LEVEL: i32 = 1;
 
 /// The messages of a part.
-pub(super) fn pieces(kind: PartKind, part: &Part) -> std::io::Result<Vec<v1::StatePiece>> {
+pub(crate) fn pieces(kind: PartKind, part: &Part) -> std::io::Result<Vec<v1::StatePiece>> {
     let bytes = part.bytes.as_deref().unwrap_or_default();
     let packed = zstd::bulk::compress(bytes, LEVEL)?;
     let piece = |data: &[u8]| v1::StatePiece {
@@ -31,7 +31,7 @@ pub(super) fn pieces(kind: PartKind, part: &Part) -> std::io::Result<Vec<v1::Sta
 
 /// A part whose pieces arrive.
 #[derive(Debug, Default)]
-pub(super) struct Assembler {
+pub(crate) struct Assembler {
     packed: Vec<u8>,
     of: Option<(v1::StatePart, u64)>,
 }
@@ -41,7 +41,7 @@ impl Assembler {
     ///
     /// # Errors
     /// In words, where the pieces are no part.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         piece: &v1::StatePiece,
     ) -> Result<Option<(PartKind, Part)>, String> {

@@ -32,7 +32,7 @@ fn offered(plan: &Planned) -> Option<Arc<[u8]>> {
 /// Says which plan of the master before has ended when this manager takes over.
 pub(crate) async fn tell_ended(
     inherited: watch::Sender<Option<Arc<[u8]>>>,
-    peer: String,
+    whose: String,
     hub: Arc<EventHub>,
 ) {
     let mut statuses = hub.statuses();
@@ -48,7 +48,7 @@ pub(crate) async fn tell_ended(
             let words = String::from_utf8_lossy(&words);
             let words: String = words.chars().take(WORDS_MAX).collect();
             let told = format!(
-                "a plan of the master before, the manager at {peer}, has ended with the takeover, and this manager follows \
+                "a plan of the master before, {whose}, has ended with the takeover, and this manager follows \
                  its own configuration file; plan it again if it is wanted. There it said: {words}"
             );
             warn!(event = "plan_ended", "{told}");

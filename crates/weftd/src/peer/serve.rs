@@ -14,6 +14,7 @@ use super::Offer;
 use super::parts::Parts;
 use super::pieces::pieces;
 use crate::event_hub::EventHub;
+use crate::stopping::Stopping;
 
 /// Messages that wait for their reader.
 const AHEAD: usize = 4;
@@ -38,6 +39,7 @@ pub(crate) fn stream(
     heartbeat: Duration,
     address: String,
     said: Streaming<v1::WatchStateRequest>,
+    stopping: Stopping,
 ) -> Result<PeerStream, Status> {
     let entered = offer.enter(address);
     let (number, ends) = entered.ok_or_else(|| {
@@ -55,6 +57,7 @@ pub(crate) fn stream(
             () = hear(&offer, number, said) => {}
             () = ended(ends) => {}
             () = sender.closed() => {}
+            () = stopping.wait() => {}
         }
         offer.leave(number);
     });

@@ -15,7 +15,7 @@ const LOGGED_MAX: usize = 5;
 
 /// The last comparison.
 #[derive(Debug, Default)]
-pub(super) struct Unlike {
+pub(crate) struct Unlike {
     theirs: Option<Settings>,
     /// The own ones that were compared.
     own: Option<Arc<InForce>>,
@@ -30,14 +30,14 @@ impl Unlike {
     ///
     /// # Errors
     /// In words, where they are none.
-    pub(super) fn hear(&mut self, bytes: Option<&[u8]>) -> Result<(), String> {
+    pub(crate) fn hear(&mut self, bytes: Option<&[u8]>) -> Result<(), String> {
         self.theirs = bytes.map(Settings::from_bytes).transpose()?;
         self.own = None;
         Ok(())
     }
 
     /// Compares again where either has changed; returns whether there is something new to show.
-    pub(super) fn compare(&mut self, peer: &str, own: &Arc<InForce>) -> bool {
+    pub(crate) fn compare(&mut self, peer: &str, own: &Arc<InForce>) -> bool {
         if self.own.as_ref().is_some_and(|last| Arc::ptr_eq(last, own)) {
             return false;
         }
@@ -78,7 +78,7 @@ impl Unlike {
 
     /// Whether the manager, which has this role, is to be told now that it may stand by or not; none where it knows.
     /// `follows`: the other one is its master.
-    pub(super) fn verdict(&mut self, role: SmState, follows: bool) -> Option<bool> {
+    pub(crate) fn verdict(&mut self, role: SmState, follows: bool) -> Option<bool> {
         let refuses = self
             .own
             .as_ref()

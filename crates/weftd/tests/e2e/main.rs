@@ -13,6 +13,7 @@ mod deadlines;
 mod degraded;
 mod details;
 mod emulator;
+mod etcd;
 mod exposition;
 mod flood;
 mod fm;

@@ -185,7 +185,7 @@ fn a_frozen_master_is_replaced_and_does_no_harm_when_it_wakes() {
 
 /// Passes bytes between a follower and the daemon until it is cut.
 #[derive(Default)]
-struct Relay {
+pub(crate) struct Relay {
     streams: Mutex<Vec<TcpStream>>,
     cut: AtomicBool,
     /// Bytes wait.
@@ -194,7 +194,7 @@ struct Relay {
 
 impl Relay {
     /// Its address, as a URL.
-    fn start(self: &Arc<Self>, to: &str) -> String {
+    pub(crate) fn start(self: &Arc<Self>, to: &str) -> String {
         let to: SocketAddr = to.trim_start_matches("http://").parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -226,9 +226,14 @@ impl Relay {
 
     /// Lets no byte through for a while; none is lost.
     fn hold(&self, time: Duration) {
-        self.holds.store(true, Ordering::SeqCst);
+        self.holds(true);
         std::thread::sleep(time);
-        self.holds.store(false, Ordering::SeqCst);
+        self.holds(false);
+    }
+
+    /// Whether bytes wait from now on.
+    pub(crate) fn holds(&self, holds: bool) {
+        self.holds.store(holds, Ordering::SeqCst);
     }
 
     fn pass(self: &Arc<Self>, mut from: TcpStream, mut to: TcpStream) {

@@ -48,6 +48,9 @@ impl Election {
             self.sweep();
             return Verdict::Rest;
         }
+        if self.waits_for_mandate(now) {
+            return Verdict::Rest;
+        }
         self.win(view, "no better manager is there")
     }
 

@@ -8,6 +8,7 @@ use weft_wire::enums::SmState;
 use weft_wire::sm::{SmInfo, SmInfoControl};
 use weft_wire::smp::SmpView;
 
+use super::Mandate;
 use super::others::Peer;
 use crate::sm::settings::ElectionSettings;
 
@@ -69,6 +70,8 @@ pub(in crate::sm) enum Input<'a> {
     OtherSettings(bool),
     /// The standbys that have a copy of what this master has promised; none where no copies are made.
     Copied(Option<BTreeSet<Guid>>),
+    /// What is known of the mandate to be master.
+    Mandated(Mandate),
     /// Another manager has become master, for this reason.
     Replaced(&'static str),
     /// A manager has reported its SMInfo, or its agent that none runs there.

@@ -10,6 +10,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `mandate` | who may become master where that is decided outside the fabric too |
 //! | `io` | its inputs, view and actions |
 //! | `decide` | the decision at the end of a discovery |
 //! | `others` | the other managers |
@@ -21,10 +22,12 @@ mod asked;
 mod decide;
 mod handover;
 mod io;
+mod mandate;
 mod others;
 mod standby;
 
 pub(super) use io::{Act, Input, Question, Verdict, View};
+pub use mandate::Mandate;
 pub(super) use others::Peer;
 
 use std::time::Duration;
@@ -72,6 +75,7 @@ pub(super) struct Election {
     watch: Watch,
     handovers: Handovers,
     others: Others,
+    mandate: Mandate,
     calls: Calls,
     /// Pending actions, in order.
     #[state(skip)]
@@ -89,6 +93,7 @@ impl Default for Election {
             watch: Watch::default(),
             handovers: Handovers::default(),
             others: Others::default(),
+            mandate: Mandate::default(),
             calls: Calls::default(),
             acts: Vec::new(),
         }
@@ -174,6 +179,7 @@ impl Election {
             Input::Behind(behind) => self.watch.behind = behind,
             Input::OtherSettings(unlike) => self.other_settings(unlike),
             Input::Copied(to) => self.copied(to),
+            Input::Mandated(mandate) => self.mandated(now, view, mandate),
             Input::Replaced(why) => self.replaced(why),
             Input::Answered(question, info) => self.answered(now, view, question, info),
             Input::NotAnswered(question) => self.not_answered(now, view, question),
@@ -207,16 +213,14 @@ impl Election {
 
     /// The priority that counts at present.
     pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
+        if let Some(mandated) = self.mandated_priority() {
+            return mandated;
+        }
         match self.is_master() && self.others.any_seen && !self.restored {
             true => settings.priority.max(settings.elevated_priority),
             false if self.watch.lags() => 0,
             false => settings.priority,
         }
-    }
-
-    /// Whether the elevated priority counts at present.
-    pub(super) fn is_elevated(&self, settings: &ElectionSettings) -> bool {
-        self.priority(settings) > settings.priority
     }
 
     /// Lets the normal priority count as long as this manager is master; returns whether that changes it.
@@ -306,6 +310,9 @@ impl Election {
     fn begin_input(&mut self, now: Tick, view: &View) {
         self.calls.now = now;
         let late = self.calls.due.is_some_and(|due| now > due + LATE_MAX);
+        if late {
+            self.doubt_mandate();
+        }
         if late && self.is_master() {
             self.calls.cut_off = view.sweeping;
             let why = "it did nothing for a while: it was stopped, or had no fabric".to_owned();

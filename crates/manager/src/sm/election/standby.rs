@@ -26,6 +26,8 @@ pub(super) struct Check {
     left: u32,
     /// Why it is asked.
     why: String,
+    /// What it was told of its registrations is in doubt if it answers.
+    doubts: bool,
 }
 
 /// State of a standby about its master.
@@ -118,7 +120,7 @@ impl Election {
             return;
         }
         self.watch.fails = 0;
-        self.watch.poll_at = Some(now + view.settings.ping_interval);
+        self.watch.poll_at = Some(now + self.poll_interval(&view.settings));
         if let Some(peer) = self.others.peers.get_mut(&info.port_guid) {
             peer.info = info;
         }
@@ -146,14 +148,21 @@ impl Election {
 
     /// The master on a port may be gone: it is asked, unless it is not this standby's master or is being asked.
     pub(super) fn suspected(&mut self, now: Tick, view: &View, master: Guid, why: &str) {
-        let counts = self.role == SmState::STANDBY && self.watch.master == Some(master);
-        if !counts || self.watch.check.is_some() {
+        if self.watch.master == Some(master) {
+            self.look_after_master(now, view, why, true);
+        }
+    }
+
+    /// Asks the master whether it lives; `doubts`: where it does, its registrations may be others than was told.
+    pub(super) fn look_after_master(&mut self, now: Tick, view: &View, why: &str, doubts: bool) {
+        if self.role != SmState::STANDBY || self.watch.check.is_some() {
             return;
         }
         self.watch.check = Some(Check {
             next: now,
             left: ATTEMPTS,
             why: why.to_owned(),
+            doubts,
         });
         self.go_on_checking(now, view);
     }
@@ -184,16 +193,18 @@ impl Election {
 
     /// The master, or the agent of its port, has answered.
     pub(super) fn check_answered(&mut self, now: Tick, view: &View, info: Option<SmInfo>) {
-        if self.watch.check.is_none() {
+        let Some(doubts) = self.watch.check.as_ref().map(|check| check.doubts) else {
             return;
-        }
+        };
         let Some(info) = info else {
             self.give_up("its port says that no subnet manager runs there");
             return;
         };
         self.watch.check = None;
-        // Clients may be promised more meanwhile, of which this standby is not told.
-        self.acts.push(Act::DoubtRegistrations);
+        if doubts {
+            // Clients may be promised more meanwhile, of which this standby is not told.
+            self.acts.push(Act::DoubtRegistrations);
+        }
         self.poll_answered(now, view, Some(info));
     }
 

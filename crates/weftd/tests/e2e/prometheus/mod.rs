@@ -10,6 +10,7 @@ use std::process::Command;
 
 use crate::access::role_data;
 use crate::emulator::Emulator;
+use crate::etcd::begun;
 use crate::harness::{Start, text, wait_for};
 use server::{Monitoring, shipped};
 
@@ -77,8 +78,10 @@ fn every_metric_of_a_rule_or_a_dashboard_is_on_the_daemons_page() {
         &role_data("server.key"),
         "--peer",
         "http://127.0.0.1:1",
+        "--ha",
+        "etcd://127.0.0.1:1/hall1",
     ];
-    let daemon = Start::new("one-switch:2").args(&ports).up();
+    let daemon = begun(Start::new("one-switch:2").args(&ports));
     // Those of ports come with the first reading of counters.
     let last = ["weft_pm_ports", "weft_hca_port_transmit_discards_total"];
     let page = wait_for(|| {
