@@ -79,10 +79,19 @@ impl ChangingCall {
         })
     }
 
-    /// The plan that an answer names; 0 for none.
+    /// The plan that an answer names, or its operation; 0 for none.
     pub fn plan_of_answer(&self, message: &[u8]) -> u64 {
-        let message = DynamicMessage::decode(self.method.output(), message);
-        message.map_or(0, |message| plan(&message))
+        let Ok(message) = DynamicMessage::decode(self.method.output(), message) else {
+            return 0;
+        };
+        let operation = message.get_field_by_name("operation");
+        let operation = operation.as_deref().and_then(Value::as_message);
+        [Some(&message), operation]
+            .into_iter()
+            .flatten()
+            .map(plan)
+            .find(|plan| *plan > 0)
+            .unwrap_or(0)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::report::{parse, select};
-use crate::route::{apply, plan, planned_json, summary};
+use crate::route::{apply, is_confirmed, plan, planned_json, summary};
 use crate::unreported;
 
 /// Plans of one command: a sweep may change the fabric between a plan and its order.
@@ -123,7 +123,7 @@ impl Verdict<'_> {
             Way::Drain => is_drained,
             Way::Undrain => self.found.is_none(),
         };
-        as_asked && self.sweep.unfinished.is_empty()
+        as_asked && is_confirmed(self.sweep)
     }
 
     fn words(&self) -> String {

@@ -8,7 +8,8 @@ use weft_api::time::{self, unix_ns};
 use weft_api::v1::{self, OperationState};
 use weft_fabric::text::count;
 
-use crate::args::{Daemon, OperationCommand};
+use crate::args::{Daemon, OperationCommand, Why};
+use crate::asked::author;
 use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
@@ -24,7 +25,7 @@ pub(crate) async fn run(daemon: &Daemon, command: &OperationCommand) -> Result<E
     match command {
         OperationCommand::List { running, json } => list(&session, *running, *json).await,
         OperationCommand::Show { id, json } => show(&session, id, *json).await,
-        OperationCommand::Cancel { id } => cancel(&session, id).await,
+        OperationCommand::Cancel { id, why } => cancel(&session, id, why).await,
         OperationCommand::Wait { id, limit, json } => wait(&session, id, *limit, *json).await,
     }
 }
@@ -77,9 +78,13 @@ async fn show(session: &Session, id: &str, json: bool) -> Result<ExitCode, CliEr
     Ok(ExitCode::SUCCESS)
 }
 
-async fn cancel(session: &Session, id: &str) -> Result<ExitCode, CliError> {
+async fn cancel(session: &Session, id: &str, why: &Why) -> Result<ExitCode, CliError> {
     let mut service = session.services(Effort::Look).operations();
-    let cancelled = service.cancel_operation(v1::CancelOperationRequest { id: id.to_owned() });
+    let cancelled = service.cancel_operation(v1::CancelOperationRequest {
+        id: id.to_owned(),
+        reason: why.reason.clone(),
+        author: author(),
+    });
     session.answer(Effort::Look, cancelled).await?;
     output::text(format!("{id} is cancelled: nothing was changed\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -177,6 +182,10 @@ fn details(operation: &v1::Operation) -> String {
         let by = asker(operation.applied.as_ref());
         lines.push(format!("applied{by}"));
     }
+    if operation.cancelled.is_some() {
+        let by = asker(operation.cancelled.as_ref());
+        lines.push(format!("cancelled{by}"));
+    }
     if operation.sweep > 0 {
         lines.push(format!("sweep {}", operation.sweep));
     }
@@ -206,6 +215,7 @@ pub(crate) fn as_json(operation: &v1::Operation) -> Value {
         "state": state(operation),
         "asked": operation.asked.as_ref().map(asker),
         "applied": operation.applied.as_ref().map(asker),
+        "cancelled": operation.cancelled.as_ref().map(asker),
         "begin_time": utc_json(operation.begin_time),
         "end_time": utc_json(operation.end_time),
         "steps_done": operation.steps_done,

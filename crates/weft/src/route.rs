@@ -72,7 +72,8 @@ async fn carry_out(
     Ok((waiting.end(applied.sweep).await?, applied.ports))
 }
 
-/// Prints the result; unfinished work is a failure, and a port that was not switched.
+/// Prints the result. A port that was not switched is a failure, and so is unfinished work, but for links that came or went
+/// meanwhile.
 fn tell(
     what: &str,
     sweep: &v1::Sweep,
@@ -99,9 +100,12 @@ fn tell(
     };
     unreported::or_keep(printed, &text)?;
     let failed = ports.is_some_and(|ports| !ports.failed.is_empty());
-    Ok(ExitCode::from(u8::from(
-        failed || !sweep.unfinished.is_empty(),
-    )))
+    Ok(ExitCode::from(u8::from(failed || !is_confirmed(sweep))))
+}
+
+/// Whether devices have confirmed everything, but for links that came or went during a sweep.
+pub(crate) fn is_confirmed(sweep: &v1::Sweep) -> bool {
+    sweep.unfinished.is_empty() || sweep.only_links_unfinished
 }
 
 async fn make(session: &Session, args: &PlanArgs) -> Result<ExitCode, CliError> {

@@ -94,6 +94,7 @@ impl From<SweepReport> for v1::Sweep {
             written_switch_count: report.tables.switches,
             written_switches: report.tables.first.into_iter().map(Into::into).collect(),
             certificate: report.tables.certificate.map(Into::into),
+            only_links_unfinished: report.only_links,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Manager {
         }
         if left {
             let guid = device.identity.guid;
-            self.sweep.unfinished(format!(
+            self.sweep.unfinished_link(format!(
                 "ports of node {guid} cannot be activated: their neighbours are not ready"
             ));
         }
@@ -65,7 +65,7 @@ impl Manager {
         device.observed.bounced_ports.insert(port);
         device.health.doubtful = true;
         let guid = device.identity.guid;
-        self.sweep.unfinished(format!(
+        self.sweep.unfinished_link(format!(
             "the link at port {port} of node {guid} bounced during the sweep"
         ));
     }

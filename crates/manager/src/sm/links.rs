@@ -49,14 +49,14 @@ impl Manager {
                 Some(guid),
                 format!("port {port} names node {neighbour} as its neighbour, which disagrees; the link is not used"),
             );
-            self.sweep.unfinished(format!(
+            self.sweep.unfinished_link(format!(
                 "port {port} of node {guid} and its neighbour contradict each other"
             ));
         }
         if faults.missing > 0 {
             let ports = text::count(faults.missing, "port");
             self.sweep
-                .unfinished(format!("the other ends of links at {ports} are not known"));
+                .unfinished_link(format!("the other ends of links at {ports} are not known"));
         }
     }
 }

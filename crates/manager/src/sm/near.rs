@@ -201,7 +201,7 @@ impl Manager {
     /// Starts discovery over, everywhere.
     fn look_everywhere(&mut self) {
         self.sweep.near = None;
-        self.sweep.report.unfinished.clear();
+        self.sweep.forget_unfinished();
         for device in self.devices.iter_mut() {
             device.health.seen = 0;
         }

@@ -365,7 +365,7 @@ impl Devices {
                 ports.record(end.port, active, reason.is_some());
             }
             if !active && let Some((a, b)) = link_end(topology, a).zip(link_end(topology, b)) {
-                sweep.unfinished(format!("the link from {a} to {b} is not active"));
+                sweep.unfinished_link(format!("the link from {a} to {b} is not active"));
             }
             let twice = self[a.node].observed.inactive_ports.twice.contains(a.port);
             replan |= match reason {

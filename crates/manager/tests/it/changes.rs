@@ -142,7 +142,7 @@ fn a_silent_switch_that_is_known_keeps_its_place_for_a_while() {
     let report = world.forced_sweep();
     assert_eq!(report.switches, 6);
     assert_eq!(world.emulator.stats().sets_total(), sets);
-    assert!(!report.unfinished.is_empty());
+    assert!(!report.unfinished.is_empty() && !report.only_links);
     world.run_for(700.0);
     let report = world.reports().last().unwrap().clone();
     assert_eq!(report.switches, 5, "in the end it is left out: {report:?}");
@@ -405,4 +405,34 @@ fn every_full_sweep_writes_all_again_where_that_is_asked_for() {
     world.manager.reconfigure(world.now, settings());
     world.run_for(5.0);
     assert_eq!(world.forced_sweep().sets, 0);
+}
+
+/// Whenever it comes up during a sweep, devices confirm everything else.
+#[test]
+fn a_link_that_comes_up_during_a_sweep_leaves_nothing_else_undone() {
+    let mut seen_at_one_end = 0;
+    for step in 0..160 {
+        let mut world = World::settled("fattree:16,radix=8");
+        let (node, port) = far_link(&world);
+        world.control(Control::LinkDown { node, port });
+        world.run_for(20.0);
+        let before = world.reports().len();
+        world.manager.handle(
+            world.now,
+            Input::Command {
+                id: 1,
+                command: Command::Sweep,
+            },
+        );
+        world.run_for(f64::from(step) * 2.5e-5);
+        world.control(Control::LinkUp { node, port });
+        world.run_for(20.0);
+        for report in &world.reports()[before..] {
+            let is_unfinished = !report.unfinished.is_empty();
+            assert_eq!(report.only_links, is_unfinished, "{report:?}");
+            seen_at_one_end += usize::from(is_unfinished);
+        }
+        world.assert_all_active();
+    }
+    assert!(seen_at_one_end > 0, "no sweep has met it half way");
 }

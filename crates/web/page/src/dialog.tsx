@@ -29,8 +29,6 @@ export interface Order {
   title: string;
   /** Of the button that does it. */
   button: string;
-  /** Whether the daemon takes no reason for it. */
-  plain?: boolean;
   /** What will happen. */
   says: ComponentChildren;
   /** Asks the daemon what speaks against it, without doing it. */
@@ -84,10 +82,9 @@ function Question({ order }: { order: Order }) {
   const close = () => {
     if (asked.value === order) asked.value = undefined;
   };
-  const plain = order.plain === true;
-  const nameless = !plain && source.value?.identity === "loopback";
+  const nameless = source.value?.identity === "loopback";
   const long = isLong(reason.value, REASON_MAX) || (nameless && isLong(author.value, AUTHOR_MAX));
-  const ready = (plain || reason.value.trim() !== "") && !long && !busy.value && (objection.value === undefined || force.value);
+  const ready = reason.value.trim() !== "" && !long && !busy.value && (objection.value === undefined || force.value);
   const run = async (event: Event) => {
     event.preventDefault();
     if (!ready) return;
@@ -116,7 +113,7 @@ function Question({ order }: { order: Order }) {
             )}
           </div>
         )}
-        {!plain && <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />}
+        <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />
         {nameless && <Field label="Your name" hint="nothing else tells who you are at this address" most={AUTHOR_MAX} value={author} focus={false} />}
         {failed.value !== "" && <p class="bad" role="alert"><bdi>{failed.value}</bdi></p>}
         <p class="buttons">

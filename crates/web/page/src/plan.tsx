@@ -31,8 +31,10 @@ export function PlanView({ id }: { id: string }) {
 }
 
 function Known({ one, back, again }: { one: Operation; back: WayBack | undefined; again(): void }) {
-  const { plan, planId, state, kind } = one;
+  const { plan, planId, state, kind, sweep } = one;
   const isPlan = kind === OperationKind.ROUTE_PLAN || kind === OperationKind.DRAIN || kind === OperationKind.UNDRAIN;
+  // A plan that failed when it was being written is in force all the same.
+  const inForce = state === OperationState.DONE || (state === OperationState.FAILED && sweep > 0n);
   return (
     <>
       <State one={one} />
@@ -41,7 +43,7 @@ function Known({ one, back, again }: { one: Operation; back: WayBack | undefined
           {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, back, again)}>Apply…</button>}
           {state === OperationState.PLANNED && <button type="button" onClick={() => giveUp(one, "Give the plan up", again)}>Give up…</button>}
           {state === OperationState.PLANNING && <button type="button" onClick={() => giveUp(one, "Stop computing", again)}>Stop…</button>}
-          {state === OperationState.DONE && isPlan && planId !== undefined && <button type="button" onClick={() => rollBack(one, planId)}>Roll back…</button>}
+          {inForce && isPlan && planId !== undefined && <button type="button" onClick={() => rollBack(one, planId)}>Roll back…</button>}
         </p>
       ) : (
         isPlan && <WhyNot what="Applying a plan" />
@@ -55,7 +57,7 @@ function Known({ one, back, again }: { one: Operation; back: WayBack | undefined
 
 /** How far it is, and who asked for it. */
 function State({ one }: { one: Operation }) {
-  const { state, asked, applied, beginTime, endTime, sweep, error } = one;
+  const { state, asked, applied, cancelled, beginTime, endTime, sweep, error } = one;
   const applying = state === OperationState.APPLYING;
   return (
     <>
@@ -68,6 +70,7 @@ function State({ one }: { one: Operation }) {
       {error !== "" && <p class="bad" role="alert"><bdi>{error}</bdi></p>}
       <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
       {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}
+      {cancelled !== undefined && <p class="quiet">Given up<By asker={cancelled} /></p>}
     </>
   );
 }
@@ -115,9 +118,8 @@ function giveUp(one: Operation, button: string, again: () => void): void {
     title: `Give up ${one.what}`,
     button,
     says: <p>Nothing has been changed by it, and nothing will be. A plan that is given up cannot be applied any more; another one can be made.</p>,
-    plain: true,
-    run: async () => {
-      await operationCalls.cancelOperation({ id: one.id }, { timeoutMs: ORDER_PATIENCE });
+    run: async ({ reason, author }) => {
+      await operationCalls.cancelOperation({ id: one.id, reason, author }, { timeoutMs: ORDER_PATIENCE });
       again();
       return `${one.what} is given up: nothing was changed`;
     },

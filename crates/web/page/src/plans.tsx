@@ -280,7 +280,7 @@ function Operations() {
             <thead><tr><th scope="col">Made</th><th scope="col">Plan</th><th scope="col">State</th><th scope="col">By</th><th scope="col">Reason</th></tr></thead>
             <tbody>
               {shown.map((one) => {
-                const by = one.applied ?? one.asked;
+                const by = one.cancelled ?? one.applied ?? one.asked;
                 return (
                   <tr key={one.id}>
                     <td class="time">{one.beginTime && clock(timestampDate(one.beginTime))}</td>

@@ -34,6 +34,8 @@ pub(crate) enum OperationCommand {
         /// Its identity, such as op-17.
         #[arg(value_name = "OPERATION")]
         id: String,
+        #[command(flatten)]
+        why: Why,
     },
     /// Wait until nothing of it is under way. Exit code 1 if it failed or was cancelled.
     Wait {
@@ -50,7 +52,7 @@ pub(crate) enum OperationCommand {
     },
 }
 
-/// Why an operation is begun.
+/// Why an operation is begun or cancelled.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Why {
     /// Why, for those who list operations: at most 200 bytes.

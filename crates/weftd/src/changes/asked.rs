@@ -205,6 +205,7 @@ fn words(method: &str, request: &Value, named: &[Named], plan: u64) -> String {
         "RollBackRoutes" => "undo the last plan".to_owned(),
         "ReplaceHfi" => format!("replace {parts}"),
         "RemoveReplacement" => format!("remove the replacement of {parts}"),
+        "CancelOperation" => format!("cancel operation {}", text(request, "id")),
         "StartSweep" => "ask for a sweep".to_owned(),
         "ClearPortCounters" => cleared(request),
         "SetCable" if request.get("cut") == Some(&Value::Bool(true)) => {

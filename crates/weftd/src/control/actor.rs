@@ -22,7 +22,7 @@ use super::plans::{Plan, Plans, Undo, Undone};
 use super::ports::Ports;
 use super::requester::Requester;
 use super::running::{Running, not_paused};
-use super::switched;
+use super::switched::{self, PortsSwitched};
 use super::{
     Applied, Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded,
     Switching, Version,
@@ -345,8 +345,11 @@ impl Actor {
 
     /// Has the ports of an operation switched once this order is carried out.
     fn switch(&self, ports: Vec<PortOrder>, operation: String) -> Switching {
-        let operations = Arc::clone(&self.operations);
-        let done = move |sweep| operations.switched(&operation, sweep);
+        let (operations, hub) = (Arc::clone(&self.operations), Arc::clone(&self.hub));
+        let done = move |switched: &PortsSwitched| {
+            let trouble = switched.trouble(|guid| hub.name_of(guid));
+            operations.switched(&operation, trouble, switched.sweep);
+        };
         switched::begin(self.own_orders.upgrade(), &self.engine, ports, done)
     }
 

@@ -9,6 +9,9 @@ use super::{Order, Refusal, requester, usual_deadline};
 use crate::operations::Origin;
 use crate::request::{Request, ask};
 
+/// Ports that an operation names where they were not switched; an answer has all of them.
+const NAMED_MAX: usize = 8;
+
 /// What has become of ports that a plan switches.
 #[derive(Debug, Default)]
 pub(crate) struct PortsSwitched {
@@ -18,6 +21,25 @@ pub(crate) struct PortsSwitched {
     pub(crate) failed: Vec<NotSwitched>,
     /// Number of the sweep that will have seen all of them.
     pub(crate) sweep: Option<u64>,
+}
+
+impl PortsSwitched {
+    /// Ports that were not switched, in words; none where all were.
+    pub(super) fn trouble(&self, name_of: impl Fn(Guid) -> String) -> Option<String> {
+        let named = self.failed.iter().take(NAMED_MAX);
+        let named = named.map(|NotSwitched { port, action, why }| {
+            let (node, port) = (name_of(port.0), port.1);
+            let does = match action {
+                PortAction::Disable => "disabled",
+                _ => "enabled",
+            };
+            format!("{node} port {port} was not {does}: {why}")
+        });
+        let more = self.failed.len().saturating_sub(NAMED_MAX);
+        let more = (more > 0).then(|| format!("{more} more were not switched"));
+        let all: Vec<String> = named.chain(more).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
 }
 
 /// A port that was not switched.
@@ -39,12 +61,12 @@ impl Switching {
     }
 }
 
-/// Switches ports, whether somebody waits for it or not; `all_done` is told the sweep that will have seen all of them.
+/// Switches ports, whether somebody waits for it or not; `all_done` is told what has become of them.
 pub(super) fn begin(
     orders: Option<mpsc::Sender<Order>>,
     engine: &mpsc::Sender<Request>,
     ports: Vec<PortOrder>,
-    all_done: impl FnOnce(Option<u64>) + Send + 'static,
+    all_done: impl FnOnce(&PortsSwitched) + Send + 'static,
 ) -> Switching {
     let Some(orders) = orders.filter(|_| !ports.is_empty()) else {
         return Switching::default();
@@ -61,7 +83,7 @@ pub(super) fn begin(
             }
         }
         switched.sweep = swept(&engine).await;
-        all_done(switched.sweep);
+        all_done(&switched);
         // Who asked may have gone.
         let _ = done.send(switched);
     });

@@ -85,7 +85,24 @@ impl OperationService for Services {
         &self,
         request: Request<v1::CancelOperationRequest>,
     ) -> Result<Response<v1::CancelOperationResponse>, Status> {
-        let cancelled = self.control.operations().cancel(&request.into_inner().id);
+        let note = PortNote {
+            reason: request.get_ref().reason.clone(),
+            author: request.get_ref().author.clone(),
+            peer: peer(&request),
+        };
+        note.check().map_err(|error| port_refused(&error))?;
+        let PortNote {
+            reason,
+            author,
+            peer,
+        } = note;
+        let by = v1::OperationAsker {
+            author,
+            peer,
+            reason,
+        };
+        let id = request.into_inner().id;
+        let cancelled = self.control.operations().cancel(&id, by);
         let operation = Some(cancelled.map_err(|error| operation_refused(&error))?);
         Ok(Response::new(v1::CancelOperationResponse { operation }))
     }

@@ -75,15 +75,16 @@ impl Operations {
             if operation.sweep == 0 {
                 continue;
             }
-            match report.unfinished.is_empty() {
-                true => {
-                    operation.steps_done = STEPS;
-                    ended(operation, OperationState::Done, "");
-                }
-                false => {
-                    let why = format!("sweep {}: {}", report.number, report.unfinished.join("; "));
-                    ended(operation, OperationState::Failed, &why);
-                }
+            let confirmed = report.unfinished.is_empty() || report.only_links;
+            if confirmed {
+                operation.steps_done = STEPS;
+            }
+            let sweep = format!("sweep {}: {}", report.number, report.unfinished.join("; "));
+            let failed = [(!confirmed).then_some(&sweep), record.not_switched.as_ref()];
+            let failed: Vec<&str> = failed.into_iter().flatten().map(|why| &**why).collect();
+            match failed.is_empty() {
+                true => ended(operation, OperationState::Done, ""),
+                false => ended(operation, OperationState::Failed, &failed.join("; ")),
             }
             self.tell(DaemonEvent::Operation(Box::new(operation.clone())));
         }

@@ -219,10 +219,11 @@ impl Operations {
         }
     }
 
-    /// Its ports are switched, and a sweep with this number will have seen that; none where there is no such sweep.
-    pub(crate) fn switched(&self, id: &str, sweep: Option<u64>) {
+    /// Its ports are switched, but for those that a text names with the reason, and a sweep with this number will have seen that;
+    /// none where there is no such sweep.
+    pub(crate) fn switched(&self, id: &str, not_switched: Option<String>, sweep: Option<u64>) {
         if let Some(record) = self.records().find_mut(|one| one.is(id)) {
-            record.switches = false;
+            (record.switches, record.not_switched) = (false, not_switched);
         }
         match sweep {
             Some(sweep) => self.sweeps(id, sweep),
@@ -258,10 +259,17 @@ impl Operations {
     ///
     /// # Errors
     /// [`OperationError`], where it is unknown, being applied, or has ended.
-    pub(crate) fn cancel(&self, id: &str) -> Result<v1::Operation, OperationError> {
+    pub(crate) fn cancel(
+        &self,
+        id: &str,
+        by: v1::OperationAsker,
+    ) -> Result<v1::Operation, OperationError> {
         let cancelled = self.change(
             |one| one.is(id) && one.can_be_cancelled(),
-            |operation| ended(operation, OperationState::Cancelled, ""),
+            |operation| {
+                ended(operation, OperationState::Cancelled, "");
+                operation.cancelled = Some(by);
+            },
         );
         let operation = self.get(id)?;
         let id = id.to_owned();

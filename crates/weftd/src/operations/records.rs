@@ -24,6 +24,8 @@ pub(super) struct Record {
     pub(super) way_back: Option<v1::WayBack>,
     /// Ports are being switched: no sweep ends it before one has seen all of them.
     pub(super) switches: bool,
+    /// Ports that were not switched, and why; none where all were.
+    pub(super) not_switched: Option<String>,
     cancelled: watch::Sender<bool>,
 }
 
@@ -103,6 +105,7 @@ impl Records {
             operation,
             way_back: None,
             switches: false,
+            not_switched: None,
             cancelled,
         });
         hears

@@ -65,13 +65,17 @@ async fn a_plan_goes_from_state_to_state() {
     while operations.get("mine").unwrap().steps_done < 2 {
         tokio::task::yield_now().await;
     }
-    let late = operations.cancel("mine").unwrap_err();
+    let late = operations
+        .cancel("mine", v1::OperationAsker::default())
+        .unwrap_err();
     assert!(matches!(late, OperationError::Applying { sweep: 8, .. }));
     sweep_ends(&hub, 8, &[]);
     let done = settled(&operations, "mine").await;
     assert_eq!((done.state(), done.steps_done), (OperationState::Done, 4));
     assert!(done.end_time.is_some());
-    let over = operations.cancel("mine").unwrap_err();
+    let over = operations
+        .cancel("mine", v1::OperationAsker::default())
+        .unwrap_err();
     assert!(matches!(over, OperationError::Ended { state: "done", .. }));
 }
 
@@ -104,7 +108,7 @@ async fn an_operation_that_switches_ports_ends_with_the_sweep_that_has_seen_them
         operations.catch_up();
         let waits = operations.get(&begun.id).unwrap();
         assert_eq!(waits.state(), OperationState::Applying);
-        operations.switched(&begun.id, seen);
+        operations.switched(&begun.id, None, seen);
         sweep_ends(
             &hub,
             5,
@@ -115,6 +119,46 @@ async fn an_operation_that_switches_ports_ends_with_the_sweep_that_has_seen_them
         let ended = settled(&operations, &begun.id).await;
         assert_eq!(ended.state(), expected, "{ended:?}");
     }
+}
+
+#[tokio::test]
+async fn an_operation_whose_ports_were_not_all_switched_has_failed_and_names_them() {
+    let port = "edge1 port 5 was not disabled: no answer";
+    for (unfinished, expected) in [
+        (&[][..], port.to_owned()),
+        (
+            &["core1 does not answer"],
+            format!("sweep 4: core1 does not answer; {port}"),
+        ),
+    ] {
+        let (hub, operations) = new();
+        let begun = begin(&operations, "", OperationState::Applying);
+        operations.switches(&begun.id);
+        operations.sweeps(&begun.id, 3);
+        operations.switched(&begun.id, Some(port.to_owned()), Some(4));
+        sweep_ends(&hub, 4, unfinished);
+        operations.catch_up();
+        let failed = settled(&operations, &begun.id).await;
+        assert_eq!(failed.state(), OperationState::Failed);
+        assert_eq!(failed.error, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_comes_up_meanwhile_fails_no_operation() {
+    let (hub, operations) = new();
+    let begun = begin(&operations, "", OperationState::Applying);
+    operations.sweeps(&begun.id, 4);
+    hub.tell(DaemonEvent::Fabric(Event::SweepEnded(SweepReport {
+        number: 4,
+        unfinished: vec!["the other ends of links at 1 port are not known".to_owned()],
+        only_links: true,
+        ..SweepReport::default()
+    })));
+    operations.catch_up();
+    let done = settled(&operations, &begun.id).await;
+    assert_eq!((done.state(), &*done.error), (OperationState::Done, ""));
+    assert_eq!(done.steps_done, STEPS);
 }
 
 #[tokio::test]
@@ -137,14 +181,21 @@ async fn who_is_no_master_any_more_applies_nothing() {
 async fn a_cancelled_plan_is_never_applied() {
     let (_, operations) = new();
     let mut begun = begin(&operations, "", OperationState::Planning);
-    let cancelled = operations.cancel(&begun.id).unwrap();
+    let by = v1::OperationAsker {
+        reason: "not needed".to_owned(),
+        ..v1::OperationAsker::default()
+    };
+    let cancelled = operations.cancel(&begun.id, by.clone()).unwrap();
     assert_eq!(cancelled.state(), OperationState::Cancelled);
+    assert_eq!(cancelled.cancelled, Some(by));
     begun.cancelled().await;
     assert!(!operations.planned(&begun.id, 1, v1::RoutePlan::default()));
 
     let begun = begin(&operations, "", OperationState::Planning);
     assert!(operations.planned(&begun.id, 2, v1::RoutePlan::default()));
-    operations.cancel(&begun.id).unwrap();
+    operations
+        .cancel(&begun.id, v1::OperationAsker::default())
+        .unwrap();
     let refused = operations.applies(2, &Origin::default());
     assert!(matches!(refused, Err(OperationError::Cancelled { .. })));
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::emulator::Emulator;
 use crate::harness::{Daemon, Start, wait_for, wait_for_links};
 use crate::quarantine::json;
 
@@ -177,4 +178,39 @@ fn a_moment_without_what_is_needed_is_refused() {
         let message = daemon.weft_fails(code, &["route", "plan", "--as-of", at]);
         assert!(message.contains(told), "{at}: {message}");
     }
+}
+
+/// A port that was disabled then has become the last way to its switch.
+#[test]
+fn a_way_back_whose_port_is_not_switched_has_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
+    let daemon = Start::connected(&emulator.socket()).up();
+    wait_for_links(&daemon, 32);
+    let port = "node:edge3:port:7";
+    daemon.weft_ok(&["port", "disable", port, "--reason", "ticket 12"]);
+    wait_for_links(&daemon, 31);
+    let then = recorded(&daemon);
+    daemon.weft_ok(&["port", "enable", port]);
+    wait_for_links(&daemon, 32);
+    for other in ["edge3:5", "edge3:6", "edge3:8"] {
+        emulator.change(&["link-down", other]);
+    }
+    wait_for_links(&daemon, 29);
+    daemon.weft_ok(&["sweep", "--wait"]);
+    let plan = planned(&daemon, &then);
+    let id = plan["plan_id"].to_string();
+    let applied = daemon.weft_fails(1, &["route", "apply", &id]);
+    assert_eq!(applied, "", "what was done is told, and no error");
+    let operation = plan["operation_id"].as_str().unwrap();
+    daemon.weft_fails(1, &["operation", "wait", operation]);
+    let ended = json(&daemon.weft_ok(&["operation", "show", operation, "--json"]));
+    assert_eq!(ended["state"], "failed", "{ended}");
+    assert_eq!(ended["steps_done"], ended["steps"], "{ended}");
+    let error = ended["error"].as_str().unwrap();
+    let expected = "edge3 port 7 was not disabled: ";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.len() > expected.len() + 10, "{error}");
+    // Its routes are in force all the same.
+    daemon.weft_ok(&["route", "rollback"]);
 }

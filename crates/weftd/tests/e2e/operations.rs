@@ -116,8 +116,22 @@ fn a_plan_that_is_cancelled_is_not_applied() {
         twice.contains("there is an operation \"mine\" already"),
         "{twice}"
     );
-    daemon.weft_ok(&["operation", "cancel", "mine"]);
+    daemon.weft_ok(&["operation", "cancel", "mine", "--reason", "not needed"]);
     let id = planned["plan_id"].to_string();
+    let shown = daemon.weft_ok(&["operation", "show", "mine"]);
+    let by = shown.lines().find(|line| line.starts_with("cancelled, "));
+    assert!(
+        by.is_some_and(|by| by.ends_with(" (not needed)")),
+        "{shown}"
+    );
+    assert_eq!(show(&daemon, "mine")["cancelled"]["reason"], "not needed");
+    let who = daemon.weft_ok(&["who", &format!("plan:{id}"), "--json"]);
+    let change = json(who.lines().next().unwrap());
+    assert_eq!(change["what"], "cancel operation mine: engine dmodc");
+    assert_eq!(change["reason"], "not needed");
+    let long = "x".repeat(201);
+    let refused = daemon.weft_fails(1, &["operation", "cancel", "mine", "--reason", &long]);
+    assert!(refused.contains("reason"), "{refused}");
     let refused = daemon.weft_fails(1, &["route", "apply", &id]);
     assert!(
         refused.contains("\"mine\" was cancelled: nothing was changed"),

@@ -43,6 +43,8 @@ pub(super) struct Sweep {
     phase_started: Tick,
     pub report: SweepReport,
     more_unfinished: usize,
+    /// How much of what is unfinished is at links: it leaves nothing else undone.
+    unfinished_links: usize,
     pub steps: Steps,
     pub written: Written,
     pub next: Next,
@@ -101,6 +103,28 @@ impl Sweep {
         }
     }
 
+    /// Notes a link that cannot be used yet: it came, went or changed during the sweep, or one of its ends is not ready.
+    pub(super) fn unfinished_link(&mut self, what: String) {
+        self.unfinished_links += 1;
+        self.unfinished(what);
+    }
+
+    /// Forgets what could not be done.
+    pub(super) fn forget_unfinished(&mut self) {
+        self.report.unfinished.clear();
+        (self.more_unfinished, self.unfinished_links) = (0, 0);
+    }
+
+    /// Completes the list of what could not be done.
+    fn end_unfinished(&mut self) {
+        let all = self.report.unfinished.len() + self.more_unfinished;
+        self.report.only_links = all > 0 && all == self.unfinished_links;
+        if self.more_unfinished > 0 {
+            let more = format!("and {} more", self.more_unfinished);
+            self.report.unfinished.push(more);
+        }
+    }
+
     /// Notes what could not be done, before all else of that.
     fn unfinished_first(&mut self, what: String) {
         let list = &mut self.report.unfinished;
@@ -136,7 +160,8 @@ impl Sweep {
     fn begin(&mut self, now: Tick, reason: SweepReason) {
         self.number += 1;
         (self.started, self.phase_started) = (now, now);
-        (self.steps.step, self.more_unfinished) = (0, 0);
+        self.forget_unfinished();
+        self.steps.step = 0;
         self.written = Written::default();
         self.losses = Losses::default();
         (self.looked_again, self.only_reads) = (false, false);

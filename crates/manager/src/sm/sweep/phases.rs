@@ -163,8 +163,7 @@ impl Manager {
     /// Ends a sweep in which the manager's own port does not answer. It reveals nothing about any other
     /// node: all keep their state, LIDs and routes.
     fn end_blind_sweep(&mut self, now: Tick) {
-        self.sweep.report.unfinished.clear();
-        self.sweep.more_unfinished = 0;
+        self.sweep.forget_unfinished();
         self.sweep
             .unfinished("the manager's own port does not answer".into());
         self.end_sweep(now);
@@ -258,10 +257,7 @@ impl Manager {
         sweep.report.role = self.election.role();
         sweep.written.tell(&mut sweep.report.tables);
         sweep.report.elapsed_ns = now.0 - sweep.started.0;
-        if sweep.more_unfinished > 0 {
-            let more = sweep.more_unfinished;
-            sweep.report.unfinished.push(format!("and {more} more"));
-        }
+        sweep.end_unfinished();
         self.sweep.schedule_next(now, &self.settings.sweeps, replan);
         let report = self.sweep.report.clone();
         self.out.event(Event::Phase(SweepPhase::Idle));
