@@ -3,11 +3,10 @@
 
 use weft_fabric::tables::LFT_BLOCK;
 use weft_fabric::{Guid, PortMask, PortNum, Tick};
-use weft_wire::enums::{NodeType, PhysState, PortState};
-use weft_wire::sm::PortInfo;
+use weft_wire::enums::NodeType;
 
 use super::Manager;
-use super::devices::{IdentityAnswers, Lft, Stage};
+use super::devices::{IdentityAnswers, Lft, Stage, is_up};
 use super::election;
 use super::keys::KeyLearned;
 use super::learn::complete_identity;
@@ -18,10 +17,6 @@ use super::tables::{Kind, is_identity};
 pub(super) const HOPS_MAX: usize = 62;
 /// Most nodes; what lies beyond is left out and reported.
 const NODES_MAX: usize = 131_072;
-/// Whether a port has a link that datagrams can cross.
-pub(super) fn is_up(info: &PortInfo) -> bool {
-    info.port_state >= PortState::INIT && info.phys_state == PhysState::LINK_UP
-}
 
 impl Manager {
     /// Starts with the manager's own port.

@@ -13,10 +13,10 @@ use weft_wire::sm::{
 
 use super::Manager;
 use super::admission::{Rejection, check};
+use super::devices::is_up;
 use super::devices::{
     Device, Lft, LidReading, Observed, PortTables, Stage, reported_external_port, reported_port,
 };
-use super::discover::is_up;
 use super::settings::AdmissionSettings;
 use crate::ask::batch::Reply;
 

@@ -9,8 +9,8 @@ use weft_wire::sm::PortInfo;
 
 use super::Manager;
 use super::admission::Needs;
+use super::devices::is_up;
 use super::devices::{Device, Devices, Observed};
-use super::discover::is_up;
 
 /// The other end of a link, as found from one end.
 enum End {

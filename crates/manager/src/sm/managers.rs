@@ -11,7 +11,7 @@ use weft_wire::sm::{AttributeId, SmInfo, SmInfoControl};
 use weft_wire::smp::{DirectedRoute, Smp, SmpView, respond};
 
 use super::devices::Stage;
-use super::discover::is_up;
+use super::devices::is_up;
 use super::election::{Act, Input, Peer, Question, Verdict, View};
 use super::lids::LidMap;
 use super::{Manager, Tag};
@@ -35,12 +35,6 @@ impl Manager {
             whole: self.sweep.near.is_none(),
             has_room: self.requests.transactions.has_room(),
         }
-    }
-
-    /// GUID of its own port, where that has a link.
-    pub(super) fn own_port_with_link(&self) -> Option<Guid> {
-        let view = self.election_view();
-        Some(view.own_port).filter(|guid| view.own_link && guid.0 != 0)
     }
 
     /// Passes an input to the election and executes its actions.

@@ -13,8 +13,9 @@ use weft_state::State;
 use weft_wire::sm::PortInfo;
 
 use super::Manager;
+use super::devices::is_up;
 use super::devices::{Device, Devices};
-use super::discover::{HOPS_MAX, is_up};
+use super::discover::HOPS_MAX;
 use super::plan::Plan;
 use crate::io::SweepReason;
 

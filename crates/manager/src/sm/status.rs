@@ -130,7 +130,7 @@ impl Manager {
         Status {
             role: self.election.role(),
             master: self.master_guid(),
-            own_port: self.own_port_with_link(),
+            own_port: self.devices.own_port_with_link(),
             phase: self.sweep.phase(),
             sweep: self.sweep.number,
             outstanding: self.requests.transactions.outstanding(),

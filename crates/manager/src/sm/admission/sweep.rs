@@ -11,8 +11,8 @@ use super::link::Far;
 use super::{Findings, Needs, Refusal, Refusals, Rejection};
 use crate::io::{BarredPort, Event, PortAction};
 use crate::sm::Manager;
+use crate::sm::devices::is_up;
 use crate::sm::devices::{Device, Devices};
-use crate::sm::discover::is_up;
 use crate::sm::port_change::End;
 
 /// Most events of one kind that a sweep causes.

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut, Range};
 
 use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
 use weft_state::State;
+use weft_wire::enums::{PhysState, PortState};
 use weft_wire::sm::PortInfo;
 
 use super::device::Device;
@@ -20,6 +21,11 @@ use crate::sm::trap_storms::Storms;
 
 /// Nodes that are remembered as silent; more get the full patience in each sweep.
 const SILENT_MAX: usize = 65_536;
+
+/// Whether a port has a link that datagrams can cross.
+pub(crate) fn is_up(info: &PortInfo) -> bool {
+    info.port_state >= PortState::INIT && info.phys_state == PhysState::LINK_UP
+}
 
 /// All nodes: in the order of the last plan's topology, then those found since. The first is the
 /// manager's own.
@@ -138,6 +144,13 @@ impl Devices {
     pub(crate) fn own_port(&self) -> Option<&PortInfo> {
         let own = self.own()?;
         own.observed.port(own.end_port())
+    }
+
+    /// GUID of the manager's own port, where that has a link.
+    pub(crate) fn own_port_with_link(&self) -> Option<Guid> {
+        let guid = self.own_port_guid();
+        let up = self.own_port().is_some_and(is_up);
+        Some(guid).filter(|guid| up && guid.0 != 0)
     }
 
     /// MasterSMLID of the manager's own port.

@@ -15,7 +15,7 @@ mod lft;
 mod observed;
 mod work;
 
-pub(super) use all::Devices;
+pub(super) use all::{Devices, is_up};
 pub(super) use device::{Device, Identity, LidReading};
 pub(super) use lft::Lft;
 pub(super) use observed::{

@@ -3,7 +3,7 @@
 use weft_fabric::{Lid, Tick};
 use weft_wire::enums::SmState;
 
-use super::{Act, Election, Verdict, View};
+use super::{Act, Election, QUICK, Verdict, View};
 
 /// Sweeps after a manager has won an election in which one that still discovers may have decided to
 /// lead as well, having looked here before.
@@ -48,7 +48,9 @@ impl Election {
             self.sweep();
             return Verdict::Rest;
         }
-        if self.waits_for_mandate(now) {
+        if self.mandate.forbids() {
+            // Who holds the mandate may be there soon.
+            self.watch.poll_at = Some(now + QUICK);
             return Verdict::Rest;
         }
         self.win(view, "no better manager is there")

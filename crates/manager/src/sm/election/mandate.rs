@@ -7,12 +7,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use weft_fabric::{Guid, Tick};
+use weft_fabric::Guid;
 use weft_state::State;
-use weft_wire::enums::SmState;
 
-use super::{Act, Election, QUICK, View};
-use crate::sm::settings::ElectionSettings;
+use super::QUICK;
 
 /// Priority of the one that holds the mandate: the highest of SMInfo.
 const HELD: u8 = 15;
@@ -34,13 +32,13 @@ pub enum Mandate {
 }
 
 impl Mandate {
-    /// Whether this manager must not become master.
-    fn forbids(self) -> bool {
+    /// Whether this manager must leave the fabric to who holds it.
+    pub(super) fn forbids(self) -> bool {
         matches!(self, Self::Withheld(_))
     }
 
-    /// The priority of a manager that asks for the mandate; none where there is none.
-    fn priority(self, is_master: bool) -> Option<u8> {
+    /// The priority of a manager that asks for it; none where there is none.
+    pub(super) fn priority(self, is_master: bool) -> Option<u8> {
         match (self, is_master) {
             (Self::Unneeded, _) => None,
             (Self::Held(_), _) => Some(HELD),
@@ -48,62 +46,31 @@ impl Mandate {
             (_, false) => Some(0),
         }
     }
-}
 
-impl Election {
-    /// The priority by the mandate.
-    pub(super) fn mandated_priority(&self) -> Option<u8> {
-        self.mandate.priority(self.is_master())
-    }
-
-    /// Something new is known of the mandate.
-    pub(super) fn mandated(&mut self, now: Tick, view: &View, mandate: Mandate) {
-        if std::mem::replace(&mut self.mandate, mandate) == mandate {
-            return;
-        }
-        match (self.role, mandate) {
-            (SmState::STANDBY, Mandate::Held(_)) => {
-                let why = "this manager holds the mandate now";
-                self.look_after_master(now, view, why, false);
-            }
-            (SmState::STANDBY, Mandate::Withheld(Some(holder)))
-                if self.watch.master != Some(holder) =>
-            {
-                let why = "another manager holds the mandate now";
-                self.look_after_master(now, view, why, false);
-            }
-            (SmState::DISCOVERING | SmState::MASTER, _) => self.sweep(),
-            _ => {}
-        }
-        self.acts.push(Act::Publish);
-    }
-
-    /// This manager did nothing for so long that another may hold the mandate: it is told anew.
-    pub(super) fn doubt_mandate(&mut self) {
-        if let Mandate::Held(_) = self.mandate {
-            self.mandate = Mandate::Withheld(None);
+    /// What counts after this manager did nothing for so long that another may hold it: it is told anew.
+    pub(super) fn doubted(self) -> Self {
+        match self {
+            Self::Held(_) => Self::Withheld(None),
+            other => other,
         }
     }
 
     /// From one poll of the master to the next: short where this manager is to be master soon.
-    pub(super) fn poll_interval(&self, settings: &ElectionSettings) -> Duration {
-        match self.mandate {
-            Mandate::Held(_) => settings.ping_interval.min(QUICK),
-            _ => settings.ping_interval,
+    pub(super) fn poll_interval(self, usual: Duration) -> Duration {
+        match self {
+            Self::Held(_) => usual.min(QUICK),
+            _ => usual,
         }
     }
 
-    /// Whether this manager must leave the fabric to the one that holds the mandate, which it has not met: it looks again
-    /// soon.
-    pub(super) fn waits_for_mandate(&mut self, now: Tick) -> bool {
-        if self.mandate.forbids() {
-            self.watch.poll_at = Some(now + QUICK);
+    /// Why the master is to be looked after by a standby for which this is news; none where it need not be.
+    pub(super) fn why_look(self, master: Option<Guid>) -> Option<&'static str> {
+        match self {
+            Self::Held(_) => Some("this manager holds the mandate now"),
+            Self::Withheld(Some(holder)) if master != Some(holder) => {
+                Some("another manager holds the mandate now")
+            }
+            _ => None,
         }
-        self.mandate.forbids()
-    }
-
-    /// Whether the elevated priority counts at present.
-    pub(in crate::sm) fn is_elevated(&self, settings: &ElectionSettings) -> bool {
-        self.mandate == Mandate::Unneeded && self.priority(settings) > settings.priority
     }
 }

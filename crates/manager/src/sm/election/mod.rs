@@ -213,7 +213,7 @@ impl Election {
 
     /// The priority that counts at present.
     pub(super) fn priority(&self, settings: &ElectionSettings) -> u8 {
-        if let Some(mandated) = self.mandated_priority() {
+        if let Some(mandated) = self.mandate.priority(self.is_master()) {
             return mandated;
         }
         match self.is_master() && self.others.any_seen && !self.restored {
@@ -221,6 +221,11 @@ impl Election {
             false if self.watch.lags() => 0,
             false => settings.priority,
         }
+    }
+
+    /// Whether the elevated priority counts at present.
+    pub(super) fn is_elevated(&self, settings: &ElectionSettings) -> bool {
+        self.mandate == Mandate::Unneeded && self.priority(settings) > settings.priority
     }
 
     /// Lets the normal priority count as long as this manager is master; returns whether that changes it.
@@ -311,7 +316,7 @@ impl Election {
         self.calls.now = now;
         let late = self.calls.due.is_some_and(|due| now > due + LATE_MAX);
         if late {
-            self.doubt_mandate();
+            self.mandate = self.mandate.doubted();
         }
         if late && self.is_master() {
             self.calls.cut_off = view.sweeping;

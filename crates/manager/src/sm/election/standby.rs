@@ -11,7 +11,7 @@ use weft_state::State;
 use weft_wire::enums::SmState;
 use weft_wire::sm::SmInfo;
 
-use super::{Act, Election, Peer, QUICK, Question, View};
+use super::{Act, Election, Mandate, Peer, QUICK, Question, View};
 
 /// Requests, and the time from one to the next and from the last to the verdict.
 const ATTEMPTS: u32 = 3;
@@ -120,7 +120,7 @@ impl Election {
             return;
         }
         self.watch.fails = 0;
-        self.watch.poll_at = Some(now + self.poll_interval(&view.settings));
+        self.watch.poll_at = Some(now + self.mandate.poll_interval(view.settings.ping_interval));
         if let Some(peer) = self.others.peers.get_mut(&info.port_guid) {
             peer.info = info;
         }
@@ -144,6 +144,23 @@ impl Election {
         } else {
             self.watch.poll_at = Some(now + settings.ping_interval.min(QUICK));
         }
+    }
+
+    /// Something new is known of the mandate to be master.
+    pub(super) fn mandated(&mut self, now: Tick, view: &View, mandate: Mandate) {
+        if std::mem::replace(&mut self.mandate, mandate) == mandate {
+            return;
+        }
+        match self.role {
+            SmState::STANDBY => {
+                if let Some(why) = mandate.why_look(self.watch.master) {
+                    self.look_after_master(now, view, why, false);
+                }
+            }
+            SmState::DISCOVERING | SmState::MASTER => self.acts.push(Act::Sweep),
+            _ => {}
+        }
+        self.acts.push(Act::Publish);
     }
 
     /// The master on a port may be gone: it is asked, unless it is not this standby's master or is being asked.
