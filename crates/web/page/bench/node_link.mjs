@@ -1,6 +1,6 @@
-// The fabric as a picture of nodes and lines, drawn by cytoscape, beside the page: why the page has none.
+// The fabric as a picture of nodes and lines, drawn by cytoscape and by sigma, beside the page: why the page has none.
 //
-//   npm install --prefix /tmp/libraries --ignore-scripts cytoscape@3.35.0
+//   npm install --prefix /tmp/libraries --ignore-scripts cytoscape@3.35.0 sigma@4.0.4 graphology@0.26.0
 //   node bench/node_link.mjs /tmp/libraries [FOLDER FOR PICTURES]
 //
 // Places of nodes are given, in tiers, so that no time goes into finding them. Prints the rows of docs/research/benchmarks.md.
@@ -77,6 +77,24 @@ window.start = async (hosts) => {
   return async () => {
     turn++;
     view.batch(() => view.edges().forEach((edge, at) => edge.data("color", LINE(at + turn))));
+    await drawn();
+  };
+};`,
+  sigma: `
+import Graph from "graphology";
+import Sigma from "sigma";
+${FABRIC}
+window.start = async (hosts) => {
+  const { nodes, links } = fabric(hosts);
+  const graph = new Graph({ multi: true });
+  nodes.forEach(({ id, tier, x }) => graph.addNode(id, { x: 20000 * x, y: 3000 * tier, size: 2, color: "#555" }));
+  links.forEach(([source, target], at) => graph.addEdgeWithKey("l" + at, String(source), String(target), { size: 1, color: LINE(at) }));
+  const view = new Sigma(graph, document.body, { renderLabels: false });
+  await drawn();
+  let turn = 0;
+  return async () => {
+    turn++;
+    graph.updateEachEdgeAttributes((edge, attributes) => ({ ...attributes, color: LINE(Number(edge.slice(1)) + turn) }), { attributes: ["color"] });
     await drawn();
   };
 };`,

@@ -30,6 +30,8 @@ const MARGIN = 14;
 /** Whether the page has shown a picture. */
 let seen = false;
 
+/** Pixels for a unit at most where everything is shown, but on a wide screen: a small fabric needs no huge ports. */
+const FIT_MAX = 14;
 /** Lines drawn from the node under the pointer at most. */
 const LINES_MAX = 300;
 
@@ -99,7 +101,7 @@ export class Canvas {
     this.fitted = true;
     const [w, h] = [this.holder.clientWidth, this.holder.clientHeight];
     if (this.picture !== undefined && w > 0 && h > 0) {
-      const zoom = Math.min((w - 2 * MARGIN) / this.picture.w, (h - 2 * MARGIN) / this.picture.h, 14);
+      const zoom = Math.min((w - 2 * MARGIN) / this.picture.w, (h - 2 * MARGIN) / this.picture.h, Math.max(FIT_MAX, w / 90));
       this.camera = { x: this.picture.w / 2, y: this.picture.h / 2, zoom };
     }
     this.redraw();

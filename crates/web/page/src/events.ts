@@ -1,9 +1,10 @@
 // Events as lines for people.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { OperationState } from "../gen/weft/v1/operation_pb";
 import { PortAction } from "../gen/weft/v1/port_pb";
 import type { NamedPort, PortId } from "../gen/weft/v1/types_pb";
 import type { WatchResponse } from "../gen/weft/v1/watch_pb";
-import { colorWords, guidText } from "./words";
+import { colorWords, guidText, stateText } from "./words";
 
 /** An event that is shown. */
 export interface Told {
@@ -86,6 +87,11 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     }
     case "planInForce":
       return { text: `route plan ${content.value.planId} is in force: ${content.value.what}`, tone: "plain" };
+    case "operationChanged": {
+      const one = content.value;
+      const failed = one.state === OperationState.FAILED;
+      return { text: `${one.what || one.id}: ${stateText(one)}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : "plain" };
+    }
     default:
       return { text: plain(content.case, content.value), tone: "plain" };
   }

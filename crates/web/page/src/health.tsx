@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { HealthColor, HealthFinding, HealthPlace } from "../gen/weft/v1/health_pb";
 import { addressOf } from "./address";
 import { health, layout, sums } from "./store";
-import { clock, colorWords, many } from "./words";
+import { clock, colorWords, many, sentence } from "./words";
 
 /** Findings that are shown before one asks for more. */
 const SHOWN = 12;
@@ -15,7 +15,8 @@ export function Mark({ color }: { color: HealthColor }) {
   return <span class={`mark ${name}`} role="img" aria-label={word}>{sign}</span>;
 }
 
-export function Figures() {
+/** How it is as a whole. */
+export function Verdict() {
   const page = health.value;
   const isKnown = layout.value !== undefined;
   return (
@@ -26,17 +27,22 @@ export function Figures() {
           {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
         </p>
       )}
-      {page === undefined ? <p class="quiet">The page of what is wrong has not been read.</p> : (
-        <dl class="figures">
-          {page.figures.map((figure) => (
-            <div key={figure.name} title={figure.rule}>
-              <dt><Mark color={figure.color} /> {figure.name}</dt>
-              <dd><bdi>{figure.value}</bdi></dd>
-            </div>
-          ))}
-        </dl>
-      )}
     </>
+  );
+}
+
+export function Figures() {
+  const page = health.value;
+  if (page === undefined) return <p class="quiet">The page of what is wrong has not been read.</p>;
+  return (
+    <dl class="figures">
+      {page.figures.map((figure) => (
+        <div key={figure.name} title={figure.rule}>
+          <dt><Mark color={figure.color} /> {figure.name}</dt>
+          <dd><bdi>{figure.value}</bdi></dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -70,7 +76,7 @@ export function One({ finding }: { finding: HealthFinding }) {
       <p class="quiet">
         {sinceTime && <>since {clock(timestampDate(sinceTime))}. </>}
         {finding.hosts > 0 && <>{many(finding.hosts, "host")} {finding.hosts === 1 ? "feels" : "feel"} it. </>}
-        <bdi>{finding.advice}</bdi>
+        <bdi>{sentence(finding.advice)}</bdi>
       </p>
       {finding.next !== "" && <p><code>{finding.next}</code></p>}
     </li>

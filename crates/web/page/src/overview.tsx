@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { addressOf, go, PAINTS, type Paint, view } from "./address";
 import { Canvas, type Hovered } from "./canvas";
 import { Kind } from "./fabric";
-import { Figures, Findings } from "./health";
+import { Figures, Findings, Verdict } from "./health";
 import { KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
@@ -18,8 +18,9 @@ export function Overview({ paint }: { paint: Paint }) {
   return (
     <div class="overview">
       <section class="side" aria-label="Health">
-        <Figures />
+        <Verdict />
         <Findings />
+        <Figures />
       </section>
       <section class="main" aria-label="Fabric">
         <div class="bar">

@@ -6,11 +6,11 @@ import type { PortsSwitched, WayBack } from "../gen/weft/v1/route_back_pb";
 import { addressOf, go } from "./address";
 import { operationCalls, ORDER_PATIENCE, routeCalls } from "./api";
 import { propose } from "./dialog";
-import { Drains, stateText } from "./plans";
+import { Drains } from "./plans";
 import { usePolled } from "./poll";
 import { Back } from "./way_back";
 import { mayOrder, WhyNot } from "./who";
-import { clock, many } from "./words";
+import { clock, many, stateText } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;

@@ -2,7 +2,7 @@
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { type Finding, Severity } from "../gen/weft/v1/config_pb";
-import { OperationKind, OperationState, type Operation } from "../gen/weft/v1/operation_pb";
+import { OperationKind } from "../gen/weft/v1/operation_pb";
 import type { Drain, DrainTarget, PlanRoutesRequest } from "../gen/weft/v1/route_pb";
 import { addressAt, addressOf, go, moment } from "./address";
 import { operationCalls, PLAN_PATIENCE, routeCalls, whyOf } from "./api";
@@ -11,10 +11,12 @@ import { usePolled } from "./poll";
 import { Picker } from "./search";
 import { layout, source } from "./store";
 import { mayAdminister, mayOrder, WhyNot } from "./who";
-import { clock, many } from "./words";
+import { clock, many, stateText } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 1_000;
+/** Operations that the daemon remembers. */
+const KEPT = 128;
 /** The longest configuration that the daemon takes, bytes. */
 const CONFIG_MAX = 16 * 2 ** 20;
 
@@ -246,28 +248,8 @@ export function Drains() {
   );
 }
 
-/** How far an operation is, in words. */
-export function stateText(operation: Operation): string {
-  switch (operation.state) {
-    case OperationState.PLANNING:
-      return "routes are computed";
-    case OperationState.PLANNED:
-      return "can be applied";
-    case OperationState.APPLYING:
-      return "is being written";
-    case OperationState.DONE:
-      return "done";
-    case OperationState.FAILED:
-      return "failed";
-    case OperationState.CANCELLED:
-      return "given up";
-    default:
-      return "not known";
-  }
-}
-
 function Operations() {
-  const { answer, failed } = usePolled((options) => operationCalls.listOperations({ pageSize: 50 }, options), PACE, []);
+  const { answer, failed } = usePolled((options) => operationCalls.listOperations({ pageSize: KEPT }, options), PACE, []);
   const shown = answer?.operations.filter((one) => one.kind !== OperationKind.SWEEP) ?? [];
   return (
     <>

@@ -50,6 +50,7 @@ export function RouteView({ from, to }: { from: bigint; to: bigint }) {
           <ol class="paths">
             {found.paths.slice(0, PATHS_MAX).map((path) => <Way key={`${path.sourceLid}-${path.destinationLid}`} nodes={nodes} path={path} />)}
           </ol>
+          {found.paths.length > PATHS_MAX && <p class="quiet">Shown are the first {PATHS_MAX}.</p>}
         </>
       )}
       {answer.value !== undefined && found === undefined && <p class="bad">No route is known between them.</p>}

@@ -24,6 +24,7 @@ export function Back({ back, plan }: { back: WayBack; plan: RoutePlan | undefine
         {drains.length > SHOWN_MAX && <li>… and {many(drains.length - SHOWN_MAX, "drain")} more</li>}
         {portCount > SHOWN_MAX && <li>… and {many(portCount - SHOWN_MAX, "port")} more</li>}
         {portsGone.slice(0, SHOWN_MAX).map((one, key) => <li key={key} class="quiet"><bdi>{named(one)}</bdi> was disabled then and is not in the fabric any more</li>)}
+        {portsGone.length > SHOWN_MAX && <li class="quiet">… and {many(portsGone.length - SHOWN_MAX, "port")} more</li>}
         {nodes("gone since", back.nodesGone, back.nodesGoneCount)}
         {nodes("new since", back.nodesNew, back.nodesNewCount)}
         {back.linksGoneCount + back.linksNewCount > 0 && <li>{many(back.linksGoneCount, "link")} gone since, {back.linksNewCount} new</li>}

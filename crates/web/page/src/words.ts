@@ -1,5 +1,6 @@
 // Numbers, times and colours of health as people read them.
 import { HealthColor } from "../gen/weft/v1/health_pb";
+import { OperationState, type Operation } from "../gen/weft/v1/operation_pb";
 import type { Layout } from "./fabric";
 
 /** A GUID as the other tools write it. */
@@ -53,4 +54,30 @@ const COLORS: Record<HealthColor, ColorWords> = {
 /** A colour of health in words; one of a newer daemon is not known. */
 export function colorWords(color: HealthColor): ColorWords {
   return COLORS[color] ?? COLORS[HealthColor.UNSPECIFIED];
+}
+
+/** How far an operation is, in words. */
+export function stateText(operation: Operation): string {
+  switch (operation.state) {
+    case OperationState.PLANNING:
+      return "routes are computed";
+    case OperationState.PLANNED:
+      return "can be applied";
+    case OperationState.APPLYING:
+      return "is being written";
+    case OperationState.DONE:
+      return "done";
+    case OperationState.FAILED:
+      return "failed";
+    case OperationState.CANCELLED:
+      return "given up";
+    default:
+      return "not known";
+  }
+}
+
+/** A text as a sentence of its own. */
+export function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return whole === "" || /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

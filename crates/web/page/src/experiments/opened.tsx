@@ -154,6 +154,7 @@ function Table({ rows, title }: { rows: Row[]; title: string }) {
   return (
     <details class="behind">
       <summary>The same as a table</summary>
+      {rows.length > SHOWN_MAX && <p class="bad">Shown are the first {SHOWN_MAX} of {rows.length.toLocaleString("en")} rows; “Save all as CSV” below has every one.</p>}
       <div class="scroll tall" tabIndex={0} role="region" aria-label="Measurements">
         <table>
           <thead><tr>{HEAD.map((name, at) => <th key={name} scope="col" class={isNumber(at) ? "number" : ""}>{name}</th>)}</tr></thead>
@@ -164,7 +165,6 @@ function Table({ rows, title }: { rows: Row[]; title: string }) {
           </tbody>
         </table>
       </div>
-      {rows.length > SHOWN_MAX && <p class="quiet">{rows.length - SHOWN_MAX} more; the file has all.</p>}
       <button type="button" class="more" onClick={() => saveCsv(title, [["experiment", ...HEAD], ...rows.map((row) => [row.experiment, ...cellsOf(row)])])}>Save all as CSV</button>
     </details>
   );

@@ -16,7 +16,7 @@ const NAMES = [
   "a".repeat(64),
 ];
 
-test("hostile names are text and nothing else", async ({ page }) => {
+test("hostile names are text and nothing else", { tag: "@firefox" }, async ({ page }) => {
   const daemon = new Daemon("", []);
   const file = join(daemon.dir, "hostile.ibnetdiscover");
   writeFileSync(file, dump(NAMES));

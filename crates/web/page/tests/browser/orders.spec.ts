@@ -105,7 +105,7 @@ test("what cuts off a part of the fabric is said, and done only when that is acc
   await expect(page.locator(".done")).toContainText("is enabled");
 });
 
-test("who may only look is told why, and is refused by the daemon where his role was taken away meanwhile", async ({ page }) => {
+test("who may only look is told why, and is refused by the daemon where his role was taken away meanwhile", { tag: "@firefox" }, async ({ page }) => {
   await open(page, "edge1:5");
   await page.getByRole("button", { name: "Disable…" }).click();
   await page.getByRole("textbox", { name: "Reason" }).fill("too late");

@@ -65,6 +65,7 @@ test("a switch and a route are as they were", async ({ page }) => {
   await page.goto(daemon.page);
   const guid = async (name: string) => {
     await page.goto(`${daemon.page}#/`);
+    await expect(page.locator(".side")).toContainText("71 hosts");
     await page.getByRole("combobox").first().fill(name);
     await page.keyboard.press("Enter");
     await expect(page.getByRole("heading", { level: 1 })).toContainText(name);

@@ -200,7 +200,7 @@ test("a plan that needs a second person is refused in words, and stays", async (
   await expect(page.getByText("can be applied")).toBeVisible();
 });
 
-test("who may only look sees plans and drains, and is told why he makes none", { tag: "@firefox" }, async ({ page }) => {
+test("who may only look sees plans and drains, and is told why he makes none", async ({ page }) => {
   rule("view", "none");
   daemon.reload();
   await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
