@@ -9,7 +9,7 @@ use crate::remote_write::RemoteWriteArgs;
 use clap::{Parser, ValueEnum, value_parser};
 use weft_api::{LAST_INSTANCE, metrics_port, page_port};
 use weft_fabric::Guid;
-use weft_fabric::generate::FABRICS;
+use weft_fabric::generate::fabrics;
 use weft_report::Point;
 use weft_transport::umad::PortSpec;
 
@@ -160,7 +160,7 @@ impl Args {
 }
 
 fn emulate() -> String {
-    format!("Run this fabric in the same process: {FABRICS}")
+    format!("Run this fabric in the same process: {}", fabrics())
 }
 
 /// Log format.

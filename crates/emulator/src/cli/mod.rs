@@ -11,7 +11,7 @@ mod traffic;
 mod training;
 
 use clap::{Args, Parser, Subcommand};
-use weft_fabric::generate::{FABRICS, FabricSpec};
+use weft_fabric::generate::{FabricSpec, fabrics};
 use weft_fabric::powered_on;
 use weft_transport::Address;
 
@@ -42,7 +42,7 @@ pub(crate) enum Command {
 /// Options of a running fabric.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    #[arg(required = true, value_name = "FABRIC", help = format!("The fabric: {FABRICS}"))]
+    #[arg(required = true, value_name = "FABRIC", help = format!("The fabric: {}", fabrics()))]
     fabric: Option<FabricSpec>,
     /// Address to listen on: unix:PATH or tcp:HOST:PORT
     #[arg(

@@ -16,6 +16,8 @@ pub struct FatTree {
     pub tiers: Option<u8>,
     /// Host ports for each uplink of an edge switch; 1 is full bisection.
     pub oversubscription: u8,
+    /// Ports downwards for each uplink of a switch of the middle tier, where there are three; 1 is full bisection.
+    pub taper: u8,
     /// Cables between a switch of the last but one tier and each core; none: as many as fit.
     pub links: Option<u32>,
 }
@@ -46,6 +48,7 @@ impl FatTree {
 
     fn two_tiers(&self, down: u64, up: u64) -> Result<Pgft, GenerateError> {
         let radix = u64::from(self.radix);
+        in_range("taper of two tiers", self.taper.into(), 1, 1)?;
         in_range("number of hosts in two tiers", self.hosts, 1, down * radix)?;
         let edges = self.hosts.div_ceil(down);
         let links = self.parallel(up, edges)?;
@@ -54,16 +57,19 @@ impl FatTree {
 
     fn three_tiers(&self, down: u64, up: u64) -> Result<Pgft, GenerateError> {
         let radix = u64::from(self.radix);
-        let half = radix / 2;
+        let taper = in_range("taper", self.taper.into(), 1, radix - 1)?;
+        let spine_down = radix * taper / (taper + 1);
+        let spine_up = (spine_down / taper).max(1);
         in_range(
             "number of hosts in three tiers",
             self.hosts,
             1,
-            down * half * radix,
+            down * spine_down * radix,
         )?;
-        let pods = self.hosts.div_ceil(down * half);
-        let links = self.parallel(half, pods)?;
-        Ok(self.tree(&[down, half, pods], &[1, up, half / links], &[1, 1, links]))
+        let pods = self.hosts.div_ceil(down * spine_down);
+        let links = self.parallel(spine_up, pods)?;
+        let parents = [1, up, spine_up / links];
+        Ok(self.tree(&[down, spine_down, pods], &parents, &[1, 1, links]))
     }
 
     /// Cables from each of `lower` switches with `up` uplinks to each core: a divisor of `up`, so

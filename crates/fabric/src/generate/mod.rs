@@ -4,11 +4,16 @@
 //! |---|---|
 //! | `one-switch:4` | one switch with 4 hosts; `radix=` |
 //! | `back-to-back` | two HFIs on one cable |
-//! | `fattree:1152` | fat tree for 1,152 hosts; `radix=48`, `tiers=2\|3`, `oversubscription=1`, `links=` |
+//! | `fattree:1152` | fat tree for 1,152 hosts; `radix=48`, `tiers=2\|3`, `oversubscription=1`, `taper=1`, `links=` |
 //! | `pgft:2;24,48;1,24;1,1` | parallel-ports generalised fat tree: height; children; parents; parallel links, from the hosts up; then `radix=48` |
 //! | `mesh:4x4` | switches in a grid of any dimensions; `hosts=1`, `links=1` |
 //! | `torus:4x4x4` | grid with wrap-around; `hosts=1`, `links=1` |
 //! | `hypercube:6` | 2^6 switches; `hosts=1` |
+//! | `dragonfly:4,8,4` | hosts on a switch, switches of a group, cables of a switch to other groups; `groups=` |
+//! | `dragonfly-plus:4,4,4,4` | hosts on a leaf; leaves, spines of a group; cables of a spine to other groups; `groups=` |
+//! | `hyperx:4x4` | switches in a grid, all of a row cabled to each other; `hosts=1`, `links=1` |
+//! | `slimfly:5` | Slim Fly of 2q² switches; `hosts=` |
+//! | `jellyfish:50,7` | random cables: switches, cables of each to others; `hosts=1`, `seed=0` |
 //! | `swd06`, `swd24` | OPA director chassis with its internal wiring; `hosts=16` on each leaf chip |
 //! | `file:PATH`, or a path | an ibnetdiscover dump or an opareport snapshot, see [`crate::import`] |
 //!
@@ -22,6 +27,7 @@ mod grid;
 mod pgft;
 mod small;
 mod spec;
+mod studied;
 
 use thiserror::Error;
 
@@ -31,7 +37,8 @@ pub use fat_tree::FatTree;
 pub use grid::Grid;
 pub use pgft::Pgft;
 pub use small::OneSwitch;
-pub use spec::{FABRICS, SpecError};
+pub use spec::{SpecError, fabrics};
+pub use studied::Described;
 
 /// Most hosts that a generated fabric may have.
 pub const HOSTS_MAX: u64 = 600_000;
@@ -57,6 +64,8 @@ pub enum FabricSpec {
     Grid(Grid),
     /// A director chassis.
     Director(Director),
+    /// One of a family that people study.
+    Studied(Described),
     /// A file to import; the caller reads it.
     File(String),
 }
@@ -99,6 +108,7 @@ impl FabricSpec {
             Self::Pgft(spec) => spec.generate(),
             Self::Grid(spec) => spec.generate(),
             Self::Director(spec) => spec.generate(),
+            Self::Studied(spec) => spec.generate(),
             Self::File(path) => Err(GenerateError::IsFile { path: path.clone() }),
         }
     }

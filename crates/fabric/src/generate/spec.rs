@@ -5,13 +5,22 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::studied::FAMILIES;
 use super::{Chassis, Director, FabricSpec, FatTree, Grid, OneSwitch, Pgft};
 use crate::constants::SWITCH_PORTS;
 
 /// The kinds of fabrics that can be described, for help and messages.
-pub const FABRICS: &str = "one-switch:HOSTS, back-to-back, fattree:HOSTS, \
-    pgft:HEIGHT;CHILDREN;PARENTS;LINKS, mesh:AxB…, torus:AxB…, hypercube:DIMENSIONS, swd06, swd24, \
-    file:PATH, or the path of an ibnetdiscover dump or opareport snapshot";
+pub fn fabrics() -> String {
+    let studied: String = FAMILIES
+        .iter()
+        .map(|family| format!("{}, ", family.form))
+        .collect();
+    format!(
+        "one-switch:HOSTS, back-to-back, fattree:HOSTS, pgft:HEIGHT;CHILDREN;PARENTS;LINKS, mesh:AxB…, torus:AxB…, \
+         hypercube:DIMENSIONS, {studied}swd06, swd24, file:PATH, or the path of an ibnetdiscover dump or opareport \
+         snapshot"
+    )
+}
 
 /// Why a text describes no fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,7 +35,7 @@ pub struct SpecError {
 }
 
 /// The error and the allowed text.
-type Fault = (String, String);
+pub(super) type Fault = (String, String);
 
 impl FromStr for FabricSpec {
     type Err = SpecError;
@@ -44,6 +53,9 @@ fn parse(text: &str) -> Result<FabricSpec, Fault> {
     let end = text.find([':', ',']).unwrap_or(text.len());
     let (kind, rest) = text.split_at(end);
     let arguments = rest.get(1..).unwrap_or_default();
+    if let Some(family) = FAMILIES.iter().find(|family| family.name == kind) {
+        return family.parse(arguments).map(FabricSpec::Studied);
+    }
     match kind {
         "one-switch" => one_switch(arguments),
         "back-to-back" => Arguments::parse(arguments, ',', 0, &[]).map(|_| FabricSpec::BackToBack),
@@ -56,8 +68,8 @@ fn parse(text: &str) -> Result<FabricSpec, Fault> {
         "swd24" => director(arguments, Chassis::Swd24),
         "file" => file(arguments),
         _ if text.contains(['/', '.']) => file(text),
-        "" => Err(("empty".to_owned(), FABRICS.to_owned())),
-        _ => Err((format!("no kind is called {kind:?}"), FABRICS.to_owned())),
+        "" => Err(("empty".to_owned(), fabrics())),
+        _ => Err((format!("no kind is called {kind:?}"), fabrics())),
     }
 }
 
@@ -77,13 +89,21 @@ fn one_switch(text: &str) -> Result<FabricSpec, Fault> {
 }
 
 fn fat_tree(text: &str) -> Result<FabricSpec, Fault> {
-    let options = ["hosts", "radix", "tiers", "oversubscription", "links"];
+    let options = [
+        "hosts",
+        "radix",
+        "tiers",
+        "oversubscription",
+        "taper",
+        "links",
+    ];
     let arguments = Arguments::parse(text, ',', 1, &options)?;
     Ok(FabricSpec::FatTree(FatTree {
         hosts: arguments.required("hosts")?,
         radix: arguments.number("radix")?.unwrap_or(SWITCH_PORTS),
         tiers: arguments.number("tiers")?,
         oversubscription: arguments.number("oversubscription")?.unwrap_or(1),
+        taper: arguments.number("taper")?.unwrap_or(1),
         links: arguments.number("links")?,
     }))
 }
@@ -133,12 +153,12 @@ fn director(text: &str, chassis: Chassis) -> Result<FabricSpec, Fault> {
 }
 
 /// `value,value,name=value…`: values without a name belong to the first names, in order.
-struct Arguments<'a> {
+pub(super) struct Arguments<'a> {
     values: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Arguments<'a> {
-    fn parse(
+    pub(super) fn parse(
         text: &'a str,
         separator: char,
         positional: usize,
@@ -176,15 +196,15 @@ impl<'a> Arguments<'a> {
         found.map(|(_, value)| *value)
     }
 
-    fn number<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Fault> {
+    pub(super) fn number<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Fault> {
         self.get(name).map(|value| number(name, value)).transpose()
     }
 
-    fn required<T: FromStr>(&self, name: &'static str) -> Result<T, Fault> {
+    pub(super) fn required<T: FromStr>(&self, name: &'static str) -> Result<T, Fault> {
         self.number(name)?.ok_or_else(|| missing(name))
     }
 
-    fn list(&self, name: &'static str, separator: char) -> Result<Vec<u32>, Fault> {
+    pub(super) fn list(&self, name: &'static str, separator: char) -> Result<Vec<u32>, Fault> {
         let text = self.get(name).ok_or_else(|| missing(name))?;
         text.split(separator)
             .map(|value| number(name, value))
@@ -195,7 +215,7 @@ impl<'a> Arguments<'a> {
 fn number<T: FromStr>(name: &str, value: &str) -> Result<T, Fault> {
     let whole = value
         .strip_suffix(":1")
-        .filter(|_| name == "oversubscription");
+        .filter(|_| ["oversubscription", "taper"].contains(&name));
     let parsed = whole.unwrap_or(value).parse();
     parsed.map_err(|_| {
         let top = match size_of::<T>() {
@@ -259,6 +279,7 @@ impl fmt::Display for FabricSpec {
                 };
                 write!(f, "{kind}:hosts={}", spec.hosts)
             }
+            Self::Studied(spec) => spec.fmt(f),
             Self::File(path) => write!(f, "file:{path}"),
         }
     }
@@ -270,11 +291,14 @@ fn write_fat_tree(f: &mut fmt::Formatter<'_>, spec: &FatTree) -> fmt::Result {
         write!(f, ",tiers={tiers}")?;
     }
     write!(f, ",oversubscription={}", spec.oversubscription)?;
+    if spec.taper != 1 {
+        write!(f, ",taper={}", spec.taper)?;
+    }
     spec.links
         .map_or(Ok(()), |links| write!(f, ",links={links}"))
 }
 
-fn join(values: &[u32], separator: &str) -> String {
+pub(super) fn join(values: &[u32], separator: &str) -> String {
     let texts: Vec<_> = values.iter().map(u32::to_string).collect();
     texts.join(separator)
 }
@@ -294,6 +318,12 @@ mod tests {
             "pgft:3;24,24,48;1,24,24;1,1,1;radix=48",
             "mesh:4x4,hosts=2,links=1",
             "torus:4x4x4,hosts=1,links=1",
+            "fattree:1152,radix=48,tiers=3,oversubscription=2,taper=2",
+            "dragonfly:2,4,2,groups=9,radix=48",
+            "dragonfly-plus:2,2,2,2,groups=3,radix=36",
+            "hyperx:4x4x2,hosts=3,links=2,radix=48",
+            "slimfly:5,hosts=4,radix=48",
+            "jellyfish:20,4,hosts=2,seed=7,radix=16",
             "swd06:hosts=16",
             "swd24:hosts=2",
             "file:/tmp/a:b,c",
@@ -312,6 +342,11 @@ mod tests {
                 "fattree:1152,oversubscription=3",
             ),
             ("hypercube:3", "mesh:2x2x2"),
+            (
+                "dragonfly:2,4,2",
+                "dragonfly:hosts=2,switches=4,global=2,groups=9",
+            ),
+            ("slimfly:5", "slimfly:5,hosts=4"),
             ("swd06", "swd06:hosts=16"),
             ("swd06,hosts=2", "swd06:hosts=2"),
             ("fabrics/a.xml", "file:fabrics/a.xml"),
@@ -323,9 +358,10 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_allowed() {
+        let fabrics = fabrics();
         for (text, what, allowed) in [
-            ("", "empty", FABRICS),
-            ("ring", "no kind is called \"ring\"", FABRICS),
+            ("", "empty", &*fabrics),
+            ("ring", "no kind is called \"ring\"", &fabrics),
             (
                 "fattree",
                 "hosts is missing",

@@ -15,4 +15,5 @@ mod intended;
 mod opareport;
 mod picture;
 mod slurm;
+mod studied;
 mod tree;

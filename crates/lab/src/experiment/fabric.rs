@@ -58,6 +58,7 @@ fn described_hosts(spec: &FabricSpec) -> u64 {
         FabricSpec::Pgft(spec) => spec.hosts.unwrap_or_else(|| product(&spec.children)),
         FabricSpec::Grid(spec) => product(&spec.dimensions).saturating_mul(spec.hosts.into()),
         FabricSpec::Director(spec) => u64::from(spec.hosts) * leaf_chips(spec.chassis),
+        FabricSpec::Studied(spec) => spec.most_hosts(),
         FabricSpec::File(_) => 0,
     }
 }
@@ -90,6 +91,11 @@ mod tests {
             "hypercube:4",
             "swd06",
             "swd24,hosts=3",
+            "dragonfly:2,4,2",
+            "dragonfly-plus:2,3,2,2,groups=4",
+            "hyperx:3x4,hosts=2",
+            "slimfly:5",
+            "jellyfish:20,4,hosts=3",
         ] {
             let fabric = Fabric::Described(text.parse().unwrap());
             let made = fabric.generate().unwrap();

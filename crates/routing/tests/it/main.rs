@@ -26,4 +26,5 @@ mod opareport;
 mod oracles;
 mod quality;
 mod reroute;
+mod studied;
 mod transition;
