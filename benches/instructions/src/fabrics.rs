@@ -17,6 +17,7 @@ pub fn new_tree(hosts: u64, radix: u8) -> Result<Topology, GenerateError> {
         radix,
         tiers: None,
         oversubscription: 1,
+        taper: 1,
         links: Some(1),
     };
     spec.pgft()?.generate()
