@@ -32,6 +32,9 @@ use crate::supervisor::Supervisor;
 const BEATS: u32 = 3;
 /// Time in which changes of the state are taken together.
 const TOGETHER: Duration = Duration::from_millis(20);
+/// Leases for which a standby leaves a free key to its master after etcd was out of reach: a key of an older copy, whose
+/// holder is gone, ends within one, and a second more.
+const LEFT_FOR: u32 = 2;
 /// Pause before the next attempt to reach etcd.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Time for giving the key back when the daemon stops.
@@ -152,7 +155,7 @@ struct Asking {
     heard: Instant,
     /// When this manager could last be master.
     able: Instant,
-    /// Until when it leaves a free key to the master that there is.
+    /// Until when it leaves a free key to the master that it stands by for.
     waits_until: Instant,
     /// Term of the key whose value was refused last.
     refused: u64,
@@ -178,7 +181,7 @@ impl Asking {
     async fn ask(&mut self, server: &str) -> Result<std::convert::Infallible, EtcdError> {
         let mut session = Session::begin(&self.candidate.settings, server).await?;
         self.waits_until = match self.candidate.hub.status().role {
-            SmState::STANDBY => Instant::now() + self.candidate.settings.lease,
+            SmState::STANDBY => Instant::now() + LEFT_FOR * self.candidate.settings.lease,
             _ => Instant::now(),
         };
         let between = self.candidate.settings.lease / BEATS;
@@ -249,7 +252,8 @@ impl Asking {
         }
         session.keep(&mut lease).await?;
         self.lease.set(lease);
-        let asks = port.filter(|_| now >= self.waits_until);
+        let has_master = self.candidate.hub.status().role == SmState::STANDBY;
+        let asks = port.filter(|_| !has_master || now >= self.waits_until);
         let Some(port) = asks else {
             return session.look().await;
         };

@@ -424,6 +424,8 @@ fn a_standby_has_the_state_that_its_master_wrote() {
     master.weft_ok(&["drain", "node:core2"]);
     let link = "node:edge2:port:5";
     master.weft_ok(&["quarantine", "add", link, "--reason", "it flaps"]);
+    // A plan is for the fabric that it was made for.
+    managers.site.settled();
     let planned = master.weft_ok(&["route", "plan", "--engine", "shortestpath", "--json"]);
     let planned: Value = serde_json::from_str(&planned).unwrap();
     master.weft_ok(&["route", "apply", &planned["plan_id"].to_string()]);
