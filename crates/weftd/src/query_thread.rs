@@ -173,6 +173,8 @@ pub(crate) struct Queries {
     start: Instant,
     is_master: bool,
     to_send: Vec<Packet>,
+    /// What the manager is told when all of that is sent: it may take the link down that an answer goes by.
+    storms: Vec<MulticastStorm>,
     /// Number of times that registrations were lost.
     loss: u64,
     keeping: Option<Keeping>,
@@ -256,6 +258,7 @@ impl Queries {
             start: Instant::now(),
             is_master: false,
             to_send: Vec::new(),
+            storms: Vec::new(),
             loss: 0,
             keeping: writes.map(Keeping::new),
             inherited: false,
@@ -322,22 +325,26 @@ impl Queries {
         }
     }
 
-    /// The next datagrams to send; none before stored registrations are marked stale if they have to be.
+    /// The next datagrams to send, and storms to tell; none before stored registrations are marked stale if they have to be.
     fn next_sending(&mut self, sender: &ConnectionSender) -> Option<BoxFuture<Result<(), Closed>>> {
         let stale = self.keeping.as_mut().and_then(Keeping::next_stale);
-        if stale.is_none() && self.to_send.is_empty() {
+        if stale.is_none() && self.to_send.is_empty() && self.storms.is_empty() {
             return None;
         }
+        let (storms, teller) = (std::mem::take(&mut self.storms), self.feeds.storms.clone());
         let (batch, sender) = (std::mem::take(&mut self.to_send), sender.clone());
         self.feeds.hub.counters().sent(&batch);
         Some(Box::pin(async move {
             if let Some(writes) = stale {
                 make_stale(writes).await;
             }
-            match batch.is_empty() {
-                true => Ok(()),
-                false => sender.send(batch).await,
+            if !batch.is_empty() {
+                sender.send(batch).await?;
             }
+            for storm in storms {
+                let _ = teller.try_send(storm);
+            }
+            Ok(())
         }))
     }
 
@@ -626,7 +633,7 @@ impl Queries {
                     }));
                 }
                 SaOutput::Groups(groups) => self.feeds.hub.set_multicast_groups(groups),
-                SaOutput::Storm(storm) => drop(self.feeds.storms.try_send(storm)),
+                SaOutput::Storm(storm) => self.storms.push(storm),
                 SaOutput::Stale => {
                     if let Some(keeping) = &mut self.keeping {
                         (keeping.stale, keeping.save) = (true, None);

@@ -11,7 +11,6 @@ use weft_interop::Fabric;
 use weft_interop::membership::{self, CREATE, JOIN};
 use weft_wire::header::method;
 use weft_wire::id::Gid;
-use weft_wire::sa::status;
 use weft_wire::sm::AttributeId;
 
 use crate::harness::{Daemon, Start, configure, stock_config, wait_for};
@@ -206,13 +205,11 @@ fn the_port_of_a_host_that_ends_groups_again_and_again_is_bounced() {
     configure(&file, &[(lmc, &format!("{lmc}{policy}"))]);
     let daemon = site.daemon(dir, 0);
     let (mut watcher, _) = Watcher::start(&daemon, &[]);
-    let (create, leave) = ((method::SET, CREATE), (method::DELETE, JOIN));
-    for change in [create, leave, create, leave, create] {
-        assert_eq!(site.ask_of(OWN, 5, change), 0);
+    for _ in 0..3 {
+        for change in [(method::SET, CREATE), (method::DELETE, JOIN)] {
+            assert_eq!(site.ask_of(OWN, 5, change), 0);
+        }
     }
-    // The answer may be lost with the link; asked again, the host is no member any more.
-    let last = site.ask_of(OWN, 5, leave);
-    assert!([0, status::REQ_INVALID].contains(&last), "{last:#06x}");
     let storm = watcher.until("multicast_storm")["data"].clone();
     assert_eq!(storm["groups"], 3);
     assert_eq!(storm["bounced"], true);
