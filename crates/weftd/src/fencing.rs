@@ -1,16 +1,11 @@
 //! Options of fencing: M_Keys of each master's term, so that devices refuse what an earlier master still sends.
 
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use weft_manager::sm::settings::Fencing;
 
-use crate::config::read_opened;
 use crate::error::DaemonError;
-
-/// Rights of others than the file's user.
-const OTHERS: u32 = 0o077;
+use crate::secret_file;
 
 /// The secret of the site.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -41,16 +36,7 @@ impl FencingArgs {
         };
         let name = file.display();
         let refuse = |why: String| DaemonError::Usage(format!("--fencing-secret {name}: {why}"));
-        let opened = File::open(file).map_err(|why| refuse(why.to_string()))?;
-        let about = opened.metadata().map_err(|why| refuse(why.to_string()))?;
-        let mode = about.permissions().mode();
-        if mode & OTHERS != 0 {
-            return Err(refuse(format!(
-                "others than its user may use it (mode {:04o}); chmod 600 {name}",
-                mode & 0o7777
-            )));
-        }
-        let secret = read_opened(opened, *Fencing::SECRET.end() as u64).map_err(&refuse)?;
+        let secret = secret_file::read(file, *Fencing::SECRET.end() as u64).map_err(&refuse)?;
         let (least, most) = (Fencing::SECRET.start(), Fencing::SECRET.end());
         let len = secret.len();
         let fencing = Fencing::new(&secret, self.fencing_end).ok_or_else(|| {
@@ -65,6 +51,8 @@ impl FencingArgs {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -59,6 +59,7 @@ mod remote_write;
 mod request;
 mod route_settings;
 mod run;
+mod secret_file;
 mod shares;
 mod startup;
 mod stopping;

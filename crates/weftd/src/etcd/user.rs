@@ -1,13 +1,9 @@
 //! The file with user and password for etcd.
 
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::config::read_opened;
+use crate::secret_file;
 
-/// Rights of others than the file's user.
-const OTHERS: u32 = 0o077;
 /// Most bytes of the file.
 const LEN_MAX: u64 = 1024;
 
@@ -16,17 +12,7 @@ const LEN_MAX: u64 = 1024;
 /// # Errors
 /// In words without the file's content.
 pub(super) fn read(file: &Path) -> Result<(String, String), String> {
-    let name = file.display();
-    let opened = File::open(file).map_err(|why| why.to_string())?;
-    let mode = opened.metadata().map_err(|why| why.to_string())?;
-    let mode = mode.permissions().mode();
-    if mode & OTHERS != 0 {
-        return Err(format!(
-            "others than its user may use it (mode {:04o}); chmod 600 {name}",
-            mode & 0o7777
-        ));
-    }
-    let bytes = read_opened(opened, LEN_MAX)?;
+    let bytes = secret_file::read(file, LEN_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| "it is no text".to_owned())?;
     let parts = text.trim_end_matches(['\r', '\n']).split_once(':');
     let usable = |text: &str| !text.is_empty() && !text.contains(char::is_control);
@@ -41,6 +27,8 @@ pub(super) fn read(file: &Path) -> Result<(String, String), String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
