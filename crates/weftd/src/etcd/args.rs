@@ -1,6 +1,6 @@
 //! Options of mastership by etcd.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::value_parser;
@@ -9,6 +9,7 @@ use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 use super::place::Place;
 use super::user;
 use crate::error::DaemonError;
+use crate::tls::read_certificate;
 
 /// Where etcd is.
 #[derive(Debug, Clone, clap::Args)]
@@ -81,12 +82,8 @@ impl EtcdArgs {
     }
 }
 
-fn read(file: &PathBuf) -> Result<Vec<u8>, DaemonError> {
-    std::fs::read(file).map_err(|source| DaemonError::File {
-        what: "certificate for --ha",
-        file: file.clone(),
-        source,
-    })
+fn read(file: &Path) -> Result<Vec<u8>, DaemonError> {
+    read_certificate("certificate for --ha", file)
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Options of a pair.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::value_parser;
 use weft_api::client::Tls;
 
 use crate::error::DaemonError;
+use crate::tls::read_certificate;
 
 /// The other daemon.
 #[derive(Debug, Clone, clap::Args)]
@@ -97,12 +98,8 @@ fn is_here(authority: &str) -> bool {
     host == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
 
-fn read(file: &PathBuf) -> Result<Vec<u8>, DaemonError> {
-    std::fs::read(file).map_err(|source| DaemonError::File {
-        what: "certificate for --peer",
-        file: file.clone(),
-        source,
-    })
+fn read(file: &Path) -> Result<Vec<u8>, DaemonError> {
+    read_certificate("certificate for --peer", file)
 }
 
 #[cfg(test)]

@@ -198,7 +198,11 @@ fn revoked(file: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Da
     )))
 }
 
-fn read(what: &'static str, file: &Path) -> Result<Vec<u8>, DaemonError> {
+/// The bytes of a certificate, a key or a list of them.
+///
+/// # Errors
+/// [`DaemonError::File`], for `what`.
+pub(crate) fn read(what: &'static str, file: &Path) -> Result<Vec<u8>, DaemonError> {
     read_at_most(file, FILE_MAX).map_err(|why| DaemonError::File {
         what,
         file: file.to_owned(),

@@ -24,6 +24,7 @@ use tokio_rustls::server::TlsStream;
 use crate::access::Holder;
 use crate::error::DaemonError;
 pub(crate) use args::TlsArgs;
+pub(crate) use files::read as read_certificate;
 use files::{Files, Loaded};
 
 /// What the API's addresses are encrypted with. The next connection is met with what was read last.
