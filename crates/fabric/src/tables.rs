@@ -69,12 +69,7 @@ impl LinearTables {
 
     /// A switch's block of [`LFT_BLOCK`] entries, [`UNREACHABLE`] beyond the end of its row.
     pub fn block(&self, switch: SwitchIndex, block: usize) -> [u8; LFT_BLOCK] {
-        let mut out = [UNREACHABLE; LFT_BLOCK];
-        let row = self.row(switch);
-        let start = (block * LFT_BLOCK).min(row.len());
-        let end = (start + LFT_BLOCK).min(row.len());
-        out[..end - start].copy_from_slice(&row[start..end]);
-        out
+        block_of(self.row(switch), block)
     }
 }
 
@@ -190,6 +185,34 @@ pub struct SwitchPortGroups {
 pub struct PortGroupTables {
     /// One entry a switch.
     pub switches: Vec<Arc<SwitchPortGroups>>,
+}
+
+impl SwitchPortGroups {
+    /// Groups in a block of the PortGroup table.
+    pub const PER_BLOCK: usize = 8;
+
+    /// A block of the PortGroup table, as on the wire: for each of its groups ports 64 × `position` + 1 and up, bit 0
+    /// for the first of them.
+    pub fn block(&self, position: usize, block: usize) -> [u8; LFT_BLOCK] {
+        let mut bytes = [0; LFT_BLOCK];
+        let first = block * Self::PER_BLOCK;
+        let masks = self.groups.iter().skip(first).take(Self::PER_BLOCK);
+        for (to, mask) in bytes.chunks_exact_mut(8).zip(masks) {
+            // Port 0 is in no group: the mask on the wire is shifted by one port.
+            let word = mask.word(position) >> 1 | mask.word(position + 1) << 63;
+            to.copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    }
+}
+
+/// The entries of a block of a table with a byte for each LID; beyond its end they are [`UNREACHABLE`].
+pub fn block_of(row: &[u8], block: usize) -> [u8; LFT_BLOCK] {
+    let mut entries = [UNREACHABLE; LFT_BLOCK];
+    let start = (block * LFT_BLOCK).min(row.len());
+    let end = (start + LFT_BLOCK).min(row.len());
+    entries[..end - start].copy_from_slice(&row[start..end]);
+    entries
 }
 
 impl PortGroupTables {

@@ -1,15 +1,16 @@
 //! Registers of emulated devices as a manager knows them.
 
-use weft_dataplane::switch::{BLOCK, Block};
+use weft_dataplane::switch::BLOCK;
 use weft_dataplane::{Network, PortIndex, PortTable, SwitchRegisters};
 use weft_fabric::enums::{PhysState, PortState};
 use weft_fabric::port_tables::{PortTable as Held, channel_maps};
-use weft_fabric::{NodeId, PortMask, PortNum, SwitchPortGroups, UNREACHABLE};
+use weft_fabric::tables::block_of;
+use weft_fabric::{NodeId, PortNum, SwitchPortGroups};
 use weft_manager::sm::device_registers::DeviceRegisters;
 use weft_wire::sm::{PortInfo, SwitchInfo};
 
-/// Rows of a block of port groups, and of one of the multicast table.
-const ROWS: usize = 8;
+/// LIDs in a block of the multicast table.
+const MLIDS: usize = 8;
 /// Parts of 64 ports that a mask has.
 const POSITIONS: u8 = 4;
 
@@ -61,57 +62,33 @@ fn write_forwarding(network: &mut Network, id: NodeId, device: &DeviceRegisters)
     let Some(switch) = network.switch_mut(id) else {
         return;
     };
-    write_blocks(&device.linear, |block, content| {
-        let _ = switch.set_linear_block(block, content);
-    });
+    for block in 0..device.linear.len().div_ceil(BLOCK) {
+        let _ = switch.set_linear_block(block as u32, &block_of(&device.linear, block));
+    }
     if let Some(groups) = &device.groups {
         write_groups(switch, groups);
     }
-    for (block, rows) in device.multicast.chunks(ROWS).enumerate() {
+    for (block, rows) in device.multicast.chunks(MLIDS).enumerate() {
         for position in 0..POSITIONS {
-            let content = words(rows, |row| row.word(usize::from(position)));
+            let mut content = [0; BLOCK];
+            for (to, row) in content.chunks_exact_mut(8).zip(rows) {
+                to.copy_from_slice(&row.word(usize::from(position)).to_be_bytes());
+            }
             let _ = switch.set_multicast_block(position, block as u32, &content);
         }
     }
 }
 
-/// Writes a table of a byte for each LID.
-fn write_blocks(table: &[u8], mut write: impl FnMut(u32, &Block)) {
-    for (block, entries) in table.chunks(BLOCK).enumerate() {
-        let mut content = [UNREACHABLE; BLOCK];
-        content[..entries.len()].copy_from_slice(entries);
-        write(block as u32, &content);
-    }
-}
-
 fn write_groups(switch: &mut SwitchRegisters, groups: &SwitchPortGroups) {
-    for (block, rows) in groups.groups.chunks(ROWS).enumerate() {
-        for position in 0..POSITIONS {
-            // Port 0 is in no group: the mask of a register begins with port 1.
-            let place = usize::from(position);
-            let next = |row: &PortMask| {
-                if place < 3 {
-                    row.word(place + 1) << 63
-                } else {
-                    0
-                }
-            };
-            let content = words(rows, |row| row.word(place) >> 1 | next(row));
-            let _ = switch.set_port_group_block(position, block as u8, &content);
-        }
+    let blocks = groups.groups.len().div_ceil(SwitchPortGroups::PER_BLOCK);
+    for (block, position) in (0..blocks).flat_map(|block| (0..POSITIONS).map(move |at| (block, at)))
+    {
+        let content = groups.block(position.into(), block);
+        let _ = switch.set_port_group_block(position, block as u8, &content);
     }
-    write_blocks(&groups.fdb, |block, content| {
-        let _ = switch.set_port_group_fdb_block(block, content);
-    });
-}
-
-/// A block with a word of each row.
-fn words(rows: &[PortMask], word: impl Fn(&PortMask) -> u64) -> Block {
-    let mut content = [0; BLOCK];
-    for (to, row) in content.chunks_exact_mut(8).zip(rows) {
-        to.copy_from_slice(&word(row).to_be_bytes());
+    for block in 0..groups.fdb.len().div_ceil(BLOCK) {
+        let _ = switch.set_port_group_fdb_block(block as u32, &block_of(&groups.fdb, block));
     }
-    content
 }
 
 fn write_table(network: &mut Network, id: NodeId, port: PortNum, kind: Held, content: &[u8]) {

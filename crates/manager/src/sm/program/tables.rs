@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_fabric::UNREACHABLE;
-use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups};
+use weft_fabric::tables::{LFT_BLOCK, SwitchPortGroups, block_of};
 use weft_wire::sm::{AttributeId, BlockModifier, PortGroupModifier};
 
 use super::needs::Needs;
@@ -12,19 +11,8 @@ use crate::ask::batch::{Batch, SEGMENT_BLOCKS};
 use crate::sm::devices::Lft;
 use crate::sm::wanted::switch;
 
-/// Groups in a block of a PortGroup table.
-const GROUPS: usize = 8;
 /// Slices of 64 ports in a PortGroup table: ports 1 to 254.
 const POSITIONS: usize = 4;
-
-/// The entries of a block of `row`, dropping beyond its end.
-fn block_of(row: &[u8], block: usize) -> [u8; LFT_BLOCK] {
-    let mut entries = [UNREACHABLE; LFT_BLOCK];
-    let start = (block * LFT_BLOCK).min(row.len());
-    let end = (start + LFT_BLOCK).min(row.len());
-    entries[..end - start].copy_from_slice(&row[start..end]);
-    entries
-}
 
 /// Adds a write of `count` blocks of a table by LID unless it does not fit; returns whether it was
 /// added.
@@ -60,7 +48,7 @@ fn push_groups(
         all_blocks: false,
         block: block as u8,
     };
-    let content = group_block(groups, position, block);
+    let content = groups.block(position, block);
     batch.push(
         AttributeId::PORT_GROUP_TABLE,
         modifier.bits(),
@@ -143,7 +131,7 @@ impl Writer<'_> {
         let positions = 1 + usize::from(ports.saturating_sub(1)) / 64;
         // Also if no LID has a group any more: old groups of the switch lead elsewhere.
         let blocks = self.needs.group_blocks(self.node);
-        let tables = wanted.groups.len().div_ceil(GROUPS);
+        let tables = wanted.groups.len().div_ceil(SwitchPortGroups::PER_BLOCK);
         let parts = tables * positions.min(POSITIONS);
         loop {
             let cursor = self.cursor as usize;
@@ -183,16 +171,4 @@ impl Writer<'_> {
         self.push_switch(&wanted);
         !self.batch.is_empty()
     }
-}
-
-/// Eight groups' masks for ports 64·position + 1 to 64·position + 64: bit 0 is the first of them.
-fn group_block(groups: &SwitchPortGroups, position: usize, block: usize) -> [u8; LFT_BLOCK] {
-    let mut bytes = [0; LFT_BLOCK];
-    let masks = groups.groups.iter().skip(block * GROUPS).take(GROUPS);
-    for (to, mask) in bytes.chunks_exact_mut(8).zip(masks) {
-        // Port 0 is in no group: the mask on the wire is shifted by one port.
-        let word = mask.word(position) >> 1 | mask.word(position + 1) << 63;
-        to.copy_from_slice(&word.to_be_bytes());
-    }
-    bytes
 }
