@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 use tracing::{info, warn};
 
-use super::limits::{CONNECTIONS_MAX, Limits};
+use super::limits::{CONNECTIONS_MAX, Limits, leave};
 use crate::access::{Caller, Client, ConnectionId, User};
 use crate::listen::Listener;
 use crate::page::Links;
@@ -296,12 +296,7 @@ impl Drop for OneOf {
         let all = &self.callers.0;
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         for (who, _) in &self.counted {
-            if let Some(own) = all.get_mut(who) {
-                *own -= 1;
-                if *own == 0 {
-                    all.remove(who);
-                }
-            }
+            leave(&mut all, who);
         }
     }
 }

@@ -188,7 +188,7 @@ impl Drop for Watcher {
 }
 
 /// One less; who has none is not listed.
-fn leave<K: Hash + Eq>(counts: &mut HashMap<K, usize>, who: &K) {
+pub(super) fn leave<K: Hash + Eq>(counts: &mut HashMap<K, usize>, who: &K) {
     if let Some(own) = counts.get_mut(who) {
         *own -= 1;
         if *own == 0 {
