@@ -73,7 +73,7 @@ impl EtcdArgs {
         }))
     }
 
-    fn tls(&self, ca: &PathBuf) -> Result<ClientTlsConfig, DaemonError> {
+    fn tls(&self, ca: &Path) -> Result<ClientTlsConfig, DaemonError> {
         let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(ca)?));
         Ok(match (&self.ha_cert, &self.ha_key) {
             (Some(cert), Some(key)) => tls.identity(Identity::from_pem(read(cert)?, read(key)?)),
