@@ -70,7 +70,19 @@ impl Target {
         let daemon = start.up();
         let stored = daemon.dir.path().join("state/state.0");
         wait_for(|| stored.exists().then_some(()));
-        Self { site, daemon }
+        let target = Self { site, daemon };
+        // Ports that came up have sent traps, and a sweep after the first one rearms their switches.
+        target.asks(&["sweep"]);
+        target
+    }
+
+    /// The output of a command of root's.
+    fn asks(&self, command: &[&str]) -> String {
+        let socket = socket_of(self.daemon.dir.path());
+        let mut asked = program(weft());
+        let output = output(asked.args(["--address", &socket]).args(command));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
     }
 
     fn still(&self) -> Still {
@@ -83,12 +95,8 @@ impl Target {
 
     /// The record of changes.
     fn records(&self) -> Vec<Value> {
-        let mut command = program(weft());
-        let socket = socket_of(self.daemon.dir.path());
-        command.args(["--address", &socket, "audit", "list", "--json"]);
-        let listed = output(&mut command);
-        assert!(listed.status.success(), "{}", text(&listed.stderr));
-        text(&listed.stdout).lines().map(json).collect()
+        let listed = self.asks(&["audit", "list", "--json"]);
+        listed.lines().map(json).collect()
     }
 
     /// Refused calls of somebody in the record.
