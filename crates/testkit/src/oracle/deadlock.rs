@@ -1,23 +1,18 @@
 //! I3: packets between hosts can never wait for each other in a ring, whatever ports adaptive switches
 //! choose. Service channels and lanes are those of the registers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::waits::{Channel, Waits, first_ports};
 use super::{Breach, Invariant};
 use crate::view::FabricView;
 use weft_fabric::{Lid, Sl};
 
-/// A directed link: the lane, the switch and the egress port.
-type Channel = (u8, usize, u8);
-
-/// Channels for which packets in each channel can wait.
-type Graph = HashMap<Channel, HashSet<Channel>>;
-
 /// A packet at a switch: the switch, the port that it came in by and its service channel.
 type At = (usize, u8, u8);
 
-/// Where packets are that leave a switch by a port, at some service levels: the channel, and what it leads to.
-type Leaving = HashMap<(usize, u8, Vec<Sl>), Vec<(Channel, At)>>;
+/// Where packets are that leave a switch: the channels, and what each leads to.
+type Leaving = Vec<(Channel, At)>;
 
 /// I3 over every route from host to host, all of them at one service level.
 pub fn check(view: &FabricView) -> Vec<Breach> {
@@ -26,26 +21,29 @@ pub fn check(view: &FabricView) -> Vec<Breach> {
 
 /// I3 over every route from host to host, at the service levels that hosts use for each LID.
 pub fn check_levels(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
-    judge(view, &asked(view, levels))
+    judge(view, &asked(view, levels).waits)
 }
 
 /// I3 over these routes and those of answers on the level of the request: from the owner of a LID
 /// to every other one, at the LID's own levels.
 pub fn check_answers(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Vec<Breach> {
-    let mut graph = asked(view, &levels);
+    let mut routes = asked(view, &levels);
     for from in hosts(view) {
         let own: BTreeSet<Sl> = view.nodes[from].lids().flat_map(&levels).collect();
         let own: Vec<Sl> = own.into_iter().collect();
         let others = hosts(view).filter(|target| *target != from);
         for lid in others.flat_map(|target| view.nodes[target].lids()) {
-            depend(view, &[from], lid, &own, &mut graph);
+            let from = [from];
+            let starts = starts(view, &from, &own);
+            let stack = starts.flat_map(|at| onward(view, lid, at)).collect();
+            routes.follow(lid, stack);
         }
     }
-    judge(view, &graph)
+    judge(view, &routes.waits)
 }
 
-/// Dependencies of packets to all LIDs.
-fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
+/// Routes of packets to all LIDs.
+fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Routes<'_> {
     let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for host in hosts(view).filter(|host| view.nodes[*host].may_send()) {
         let peer = view.nodes[host].port(1).and_then(|port| port.peer);
@@ -53,39 +51,45 @@ fn asked(view: &FabricView, levels: impl Fn(Lid) -> Vec<Sl>) -> Graph {
         let at = switch.map(|(switch, _)| behind.entry(switch).or_default());
         at.into_iter().for_each(|hosts| hosts.push(host));
     }
-    let mut left: Leaving = HashMap::new();
-    let mut graph = Graph::new();
+    let (first, ports) = first_ports(view);
+    // Where packets are that leave each port, by the service levels that they have.
+    let mut left: BTreeMap<Vec<Sl>, Vec<Option<Leaving>>> = BTreeMap::new();
+    let mut routes = Routes::of(view);
     for target in hosts(view) {
         for lid in view.nodes[target].lids() {
             let levels = levels(lid);
+            let left = left.entry(levels.clone());
+            let left = left.or_insert_with(|| vec![None; ports]);
             let mut stack = Vec::new();
             for (switch, hosts) in behind.iter().filter(|(_, hosts)| **hosts != [target]) {
                 for egress in view.nodes[*switch].egress(lid) {
-                    let key = (*switch, egress, levels.clone());
-                    let left = left.entry(key);
-                    let left = left.or_insert_with(|| leave(view, hosts, egress, &levels));
-                    stack.extend(left.iter().copied());
+                    // A table may name a port that its switch does not have.
+                    if view.nodes[*switch].port(egress).is_some() {
+                        let left = &mut left[first[*switch] + usize::from(egress)];
+                        let left = left.get_or_insert_with(|| leave(view, hosts, egress, &levels));
+                        stack.extend(left.iter().copied());
+                    }
                 }
             }
-            follow(view, lid, stack, &mut graph);
+            routes.follow(lid, stack);
         }
     }
-    graph
+    routes
 }
 
 /// The channels in which packets of the hosts of a switch leave it by a port, and where they are then.
-fn leave(view: &FabricView, hosts: &[usize], egress: u8, levels: &[Sl]) -> Vec<(Channel, At)> {
+fn leave(view: &FabricView, hosts: &[usize], egress: u8, levels: &[Sl]) -> Leaving {
     let starts = starts(view, hosts, levels);
     let steps = starts.filter_map(|at| step(view, at, egress));
     let steps: BTreeSet<(Channel, At)> = steps.collect();
     steps.into_iter().collect()
 }
 
-fn judge(view: &FabricView, graph: &Graph) -> Vec<Breach> {
-    let Some(cycle) = find_cycle(graph) else {
+fn judge(view: &FabricView, waits: &Waits<'_>) -> Vec<Breach> {
+    let Some(ring) = waits.ring() else {
         return Vec::new();
     };
-    let hops: Vec<String> = cycle
+    let hops: Vec<String> = ring
         .iter()
         .map(|(lane, node, port)| {
             let guid = view.nodes[*node].guid;
@@ -98,13 +102,6 @@ fn judge(view: &FabricView, graph: &Graph) -> Vec<Breach> {
 
 fn hosts(view: &FabricView) -> impl Iterator<Item = usize> {
     (0..view.nodes.len()).filter(|node| !view.nodes[*node].switch)
-}
-
-/// Adds what packets to a LID from some hosts can wait for, whatever ports switches choose.
-fn depend(view: &FabricView, from: &[usize], lid: Lid, levels: &[Sl], graph: &mut Graph) {
-    let starts = starts(view, from, levels);
-    let stack = starts.flat_map(|at| onward(view, lid, at)).collect();
-    follow(view, lid, stack, graph);
 }
 
 /// Where packets of hosts come to a switch first.
@@ -122,18 +119,56 @@ fn starts<'a>(
     })
 }
 
-/// Adds what packets to a LID can wait for that are sent in channels, each with where it leads.
-fn follow(view: &FabricView, lid: Lid, mut stack: Vec<(Channel, At)>, graph: &mut Graph) {
-    let mut seen: HashSet<At> = HashSet::new();
-    while let Some((sent, at)) = stack.pop() {
-        let waits = graph.entry(sent).or_default();
-        let is_new = seen.insert(at);
-        for (next, behind) in onward(view, lid, at) {
-            waits.insert(next);
-            if is_new {
-                stack.push((next, behind));
+/// Follows packets, and adds what they can wait for.
+struct Routes<'a> {
+    view: &'a FabricView,
+    waits: Waits<'a>,
+    /// Service channels in which packets to a LID have come in by each port of each node, as bits.
+    seen: Vec<u32>,
+    /// The first of each node's ports in `seen`.
+    first: Vec<usize>,
+    /// Ports that have any.
+    touched: Vec<usize>,
+}
+
+impl<'a> Routes<'a> {
+    fn of(view: &'a FabricView) -> Self {
+        let (first, ports) = first_ports(view);
+        Self {
+            view,
+            waits: Waits::new(view),
+            seen: vec![0; ports],
+            first,
+            touched: Vec::new(),
+        }
+    }
+
+    /// Adds what packets to a LID can wait for that are sent in channels, each with where it leads.
+    fn follow(&mut self, lid: Lid, mut stack: Leaving) {
+        let view = self.view;
+        while let Some((sent, at)) = stack.pop() {
+            let is_new = self.see(at);
+            for (next, behind) in onward(view, lid, at) {
+                self.waits.insert(sent, next);
+                if is_new {
+                    stack.push((next, behind));
+                }
             }
         }
+        for port in self.touched.drain(..) {
+            self.seen[port] = 0;
+        }
+    }
+
+    /// Whether packets have not come to a switch in this way yet.
+    fn see(&mut self, (node, ingress, channel): At) -> bool {
+        let port = self.first[node] + usize::from(ingress);
+        let before = self.seen[port];
+        if before == 0 {
+            self.touched.push(port);
+        }
+        self.seen[port] |= 1 << channel;
+        self.seen[port] != before
     }
 }
 
@@ -157,30 +192,4 @@ fn behind(view: &FabricView, node: usize, port: u8, channel: u8) -> Option<(u8, 
     let (peer, ingress) = sender.port(port)?.peer?;
     let next = (peer, ingress, channel);
     view.nodes[peer].switch.then_some((lane, next))
-}
-
-/// Takes channels without a successor away until none is left, or only cycles are.
-fn find_cycle(graph: &Graph) -> Option<Vec<Channel>> {
-    let mut alive: BTreeSet<Channel> = graph.keys().copied().collect();
-    loop {
-        let waits = |channel: &Channel| graph[channel].iter().any(|next| alive.contains(next));
-        let still: BTreeSet<Channel> = alive
-            .iter()
-            .filter(|channel| waits(channel))
-            .copied()
-            .collect();
-        if still.len() == alive.len() {
-            break;
-        }
-        alive = still;
-    }
-    let mut path = vec![*alive.first()?];
-    loop {
-        let nexts = graph[path.last()?].iter();
-        let next = nexts.filter(|next| alive.contains(next)).min()?;
-        if let Some(start) = path.iter().position(|channel| channel == next) {
-            return Some(path.split_off(start));
-        }
-        path.push(*next);
-    }
 }

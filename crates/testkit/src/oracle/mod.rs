@@ -24,6 +24,7 @@ pub mod reach;
 pub mod spared;
 pub mod storm;
 pub mod tables;
+mod waits;
 
 use std::fmt;
 
