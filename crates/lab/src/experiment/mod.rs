@@ -23,7 +23,9 @@
 //! | [`published`] | published figures of a measurement |
 //! | [`links`] | loads of links |
 //! | [`report`] | tables and CSV |
-//! | [`json_lines`](fn@json_lines) | JSON Lines |
+//! | `rows` | results as rows of tables |
+//! | [`json_lines`](fn@json_lines) | them as JSON Lines |
+//! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
 //! | [`chart`], `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
@@ -39,6 +41,7 @@ pub mod links;
 mod managed;
 mod measure;
 pub mod outcome_store;
+mod parquet_tables;
 pub mod parse;
 mod parse_beside;
 mod parse_case;
@@ -55,6 +58,7 @@ pub mod place;
 pub mod published;
 pub mod report;
 mod rounds;
+mod rows;
 mod scale;
 pub mod scenario;
 mod size;
@@ -66,6 +70,7 @@ mod traffic_file;
 mod values;
 
 pub use json_lines::json_lines;
+pub use parquet_tables::parquet_tables;
 pub use parse::ScenarioError;
 pub use perform::{ExperimentError, Measurement, Outcome, compare, perform, perform_all};
 pub use scenario::{Case, Scenario};

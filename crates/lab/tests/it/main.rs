@@ -14,4 +14,5 @@ mod parts;
 mod program;
 mod replay;
 mod run;
+mod tables;
 mod traffic_files;
