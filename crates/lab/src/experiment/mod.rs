@@ -48,6 +48,7 @@ mod parse_case;
 mod parse_check;
 mod parse_fault;
 mod parse_goal;
+mod parse_goal_binary;
 mod parse_levels;
 mod parse_published;
 mod parse_sweep;

@@ -7,7 +7,7 @@ use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 use super::parse_traffic::BYTES_MAX;
 use super::size::RANKS_MAX;
 use super::values::{Checked, Values, at_most, decimal, number, unknown};
-use super::{parse_goal, parse_ti};
+use super::{parse_goal, parse_goal_binary, parse_ti};
 
 /// Most statements, messages or entries of a file.
 pub(super) const OPERATIONS_MAX: usize = 1 << 22;
@@ -26,6 +26,7 @@ pub(super) fn named(text: &str) -> Checked<(&str, Form)> {
     let format = match (values.get("format"), ending) {
         (Some(format), _) => format,
         (None, "csv") => "matrix",
+        (None, "bin") => "goal",
         (None, ending) if is_format(ending) => ending,
         (None, _) => {
             return Err(format!(
@@ -55,7 +56,7 @@ fn is_format(text: &str) -> bool {
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// GOAL.
+    /// GOAL, its text or what is compiled of it.
     Goal,
     /// A trace of SimGrid; flops of a processor in a second.
     Ti(f64),
@@ -70,6 +71,9 @@ pub(super) enum Form {
 /// # Errors
 /// The first line that is wrong, and what is allowed.
 pub(super) fn read(form: Form, content: &[u8]) -> Checked<Vec<RankSchedule>> {
+    if form == Form::Goal && parse_goal_binary::is_compiled(content) {
+        return parse_goal_binary::read(content);
+    }
     let text = std::str::from_utf8(content).map_err(|_| "no text in UTF-8".to_owned())?;
     match form {
         Form::Goal => parse_goal::read(text),

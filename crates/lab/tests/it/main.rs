@@ -8,6 +8,7 @@ mod arbitration;
 mod beside;
 mod certified;
 mod experiment;
+mod goal_binary;
 mod hardware;
 mod hostile;
 mod parts;
