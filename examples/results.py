@@ -18,7 +18,7 @@ QUESTIONS = {
                 where kind = 'link' order by percent desc, "case", "from" limit 10""",
     "ranks": """select "case", rank, us, bytes_sent from results
                 where kind = 'rank' order by us desc, rank limit 10""",
-    "latencies": """select "case", percentile, us from results
+    "latencies": """select "case", job, percentile, us from results
                     where kind = 'latency' order by all""",
 }
 # Columns of a kind of line that these results may not have.
@@ -29,7 +29,7 @@ COLUMNS = {
     "method": "varchar", "virtual_us": "double", "packet_hops": "bigint",
     "lost": "bigint", "routes_moved": "bigint", "from": "varchar", "to": "varchar",
     "percent": "double", "xmit_wait": "bigint", "xmit_discards": "bigint", "rank": "bigint",
-    "us": "double", "bytes_sent": "bigint", "percentile": "double",
+    "us": "double", "bytes_sent": "bigint", "job": "varchar", "percentile": "double",
 }
 
 

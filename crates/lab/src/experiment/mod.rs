@@ -26,12 +26,13 @@
 //! | `rows` | results as rows of tables |
 //! | [`json_lines`](fn@json_lines) | them as JSON Lines |
 //! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
-//! | [`chart`], `scale` | plots and their axes |
+//! | [`chart`], `chart_latencies`, `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
 mod bisection;
 mod bound;
 pub mod chart;
+mod chart_latencies;
 mod deadlock;
 pub mod fabric;
 mod faults;
@@ -73,5 +74,7 @@ mod values;
 pub use json_lines::json_lines;
 pub use parquet_tables::parquet_tables;
 pub use parse::ScenarioError;
-pub use perform::{ExperimentError, Measurement, Outcome, compare, perform, perform_all};
+pub use perform::{
+    ExperimentError, Latencies, Measurement, Outcome, compare, perform, perform_all,
+};
 pub use scenario::{Case, Scenario};

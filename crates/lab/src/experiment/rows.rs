@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::perform::Outcome;
+use super::perform::{Latencies, Outcome, PERCENTILES};
 use super::report;
 use super::scenario::{Case, Scenario};
 
@@ -17,8 +17,10 @@ pub(super) enum Table {
     Link,
     /// Ranks of traffic from a file.
     Rank,
-    /// Times of messages.
+    /// Percentiles of the times of messages and packets.
     Latency,
+    /// Their histograms, where the case asks for them.
+    Bucket,
 }
 
 /// Type of a column.
@@ -82,12 +84,13 @@ pub(super) const OF_CASE: [Column; 5] = [
 ];
 
 impl Table {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Measurement,
         Self::Run,
         Self::Link,
         Self::Rank,
         Self::Latency,
+        Self::Bucket,
     ];
 
     /// Its name: `kind` in JSON Lines, and that of its file of Parquet.
@@ -98,6 +101,7 @@ impl Table {
             Self::Link => "link",
             Self::Rank => "rank",
             Self::Latency => "latency",
+            Self::Bucket => "bucket",
         }
     }
 
@@ -129,7 +133,13 @@ impl Table {
                 ("xmit_discards", Count),
             ],
             Self::Rank => &[("rank", Count), ("us", Real), ("bytes_sent", Count)],
-            Self::Latency => &[("percentile", Real), ("us", Real)],
+            Self::Latency => &[("job", Text), ("percentile", Real), ("us", Real)],
+            Self::Bucket => &[
+                ("job", Text),
+                ("us", Real),
+                ("us_last", Real),
+                ("count", Count),
+            ],
         }
     }
 }
@@ -166,15 +176,38 @@ pub(super) fn rows<'a>(case: &'a Case, outcome: &'a Outcome) -> impl Iterator<It
         let cells = vec![number.into(), micros(rank.time).into(), rank.sent.into()];
         (Table::Rank, cells)
     });
-    let latencies = outcome.latencies.iter().map(|(percentile, time)| {
-        let cells = vec![(*percentile).into(), micros(*time).into()];
-        (Table::Latency, cells)
-    });
+    let latencies = outcome.latencies.iter().flat_map(latencies);
+    let with_buckets = outcome.latencies.iter().filter(|_| case.latencies);
     measured
         .chain([(Table::Run, run(outcome))])
         .chain(links)
         .chain(ranks)
         .chain(latencies)
+        .chain(with_buckets.flat_map(buckets))
+}
+
+fn latencies(of: &Latencies) -> impl Iterator<Item = Row<'_>> {
+    PERCENTILES.into_iter().filter_map(|percent| {
+        let time = of.histogram.percentile(percent)?;
+        let cells = vec![
+            of.job.as_deref().into(),
+            percent.into(),
+            micros(time).into(),
+        ];
+        Some((Table::Latency, cells))
+    })
+}
+
+fn buckets(of: &Latencies) -> impl Iterator<Item = Row<'_>> {
+    of.histogram.buckets().map(|bucket| {
+        let cells = vec![
+            of.job.as_deref().into(),
+            micros(bucket.first).into(),
+            micros(bucket.last).into(),
+            bucket.count.into(),
+        ];
+        (Table::Bucket, cells)
+    })
 }
 
 fn micros(time: u64) -> f64 {

@@ -11,6 +11,7 @@ mod experiment;
 mod goal_binary;
 mod hardware;
 mod hostile;
+mod latencies;
 mod parts;
 mod program;
 mod replay;

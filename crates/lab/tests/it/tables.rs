@@ -21,11 +21,11 @@ const SCENARIOS: [(&str, &str); 2] = [
     ),
     (
         "two.scenario",
-        "experiment Two\nfabric one-switch:4\nlinks on\ntraffic file=three.pairs\n\
+        "experiment Two\nfabric one-switch:4\nlinks on\nlatencies on\ntraffic file=three.pairs\n\
          published time above 0 given time goes on\n",
     ),
 ];
-const KINDS: [&str; 5] = ["measurement", "run", "link", "rank", "latency"];
+const KINDS: [&str; 6] = ["measurement", "run", "link", "rank", "latency", "bucket"];
 
 /// Runs both scenarios with these arguments, which may find that a figure was not reproduced.
 fn run(stage: &Path, arguments: &[&str]) {
@@ -154,7 +154,14 @@ fn other_programs_find_the_same_rows() {
     let stage = tempfile::tempdir().unwrap();
     let stage = stage.path();
     run(stage, &["--json", "results.jsonl", "--parquet", "tables"]);
-    let columns = ["value", "packet_hops", "percent", "bytes_sent", "us"];
+    let columns = [
+        "value",
+        "packet_hops",
+        "percent",
+        "bytes_sent",
+        "us",
+        "count",
+    ];
     for (kind, column) in KINDS.iter().zip(columns) {
         let mut command = Command::new(&python);
         let command = command.current_dir(stage).args(["-c", READERS]);
