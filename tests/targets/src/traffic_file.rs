@@ -2,7 +2,13 @@
 
 use weft_lab::experiment::Scenario;
 
-const FORMS: [&str; 4] = ["goal", "ti flops=1e9", "pairs", "matrix"];
+const FORMS: [&str; 5] = [
+    "goal",
+    "ti flops=1e9",
+    "pairs",
+    "matrix",
+    "chakra ranks=2 flops=1e9",
+];
 
 /// Runs one input.
 ///
@@ -13,7 +19,7 @@ pub fn run(input: &[u8]) {
         return;
     };
     let form = FORMS[usize::from(*form) % FORMS.len()];
-    let text = format!("fabric one-switch:4\ntraffic file=a format={form}\n");
+    let text = format!("fabric one-switch:4\ntraffic file=a* format={form}\n");
     match Scenario::read(&text, |_| Ok(content.to_vec())) {
         Ok(scenario) => assert_eq!(scenario.cases.len(), 1),
         Err(error) => assert!(error.line == 2 && !error.what.is_empty()),

@@ -6,7 +6,8 @@
 //! | [`scenario`] | description of an experiment |
 //! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
-//! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces |
+//! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces, Chakra's |
+//! | `collective` | collectives made of messages |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
@@ -31,8 +32,10 @@
 
 mod bisection;
 mod bound;
+mod chakra_schema;
 pub mod chart;
 mod chart_latencies;
+mod collective;
 mod deadlock;
 pub mod fabric;
 mod faults;
@@ -46,6 +49,7 @@ mod parquet_tables;
 pub mod parse;
 mod parse_beside;
 mod parse_case;
+mod parse_chakra;
 mod parse_check;
 mod parse_fault;
 mod parse_goal;

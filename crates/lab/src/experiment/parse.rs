@@ -167,8 +167,7 @@ impl Draft {
         let ranks = match self.schedules.get(text) {
             Some(ranks) => ranks.clone(),
             None => {
-                let ranks = traffic_file::read(form, &open(file)?);
-                let ranks = Arc::new(ranks.map_err(|what| format!("{file}: {what}"))?);
+                let ranks = Arc::new(traffic_file::read(form, file, open)?);
                 self.schedules.insert(text.to_owned(), ranks.clone());
                 ranks
             }

@@ -7,6 +7,7 @@
 mod arbitration;
 mod beside;
 mod certified;
+mod chakra;
 mod experiment;
 mod goal_binary;
 mod hardware;
