@@ -1,10 +1,10 @@
 """Tables of the results of weft-lab run --json, by DuckDB.
 
     weft-lab run --json results.jsonl examples/e1-adaptive-routing.scenario
-    python3 examples/results.py results.jsonl results.parquet
+    python3 examples/results.py results.jsonl
 
 Prints for each case its metrics and what was published of them, the busiest links, and the ranks that
-took longest; writes all of it as Parquet if a second file is named.
+took longest.
 """
 
 import sys
@@ -18,7 +18,7 @@ QUESTIONS = {
                 where kind = 'link' order by percent desc, "case", "from" limit 10""",
     "ranks": """select "case", rank, us, bytes_sent from results
                 where kind = 'rank' order by us desc, rank limit 10""",
-    "latencies": """select "case", percentile, us from results
+    "latencies": """select "case", job, percentile, us from results
                     where kind = 'latency' order by all""",
 }
 # Columns of a kind of line that these results may not have.
@@ -29,12 +29,12 @@ COLUMNS = {
     "method": "varchar", "virtual_us": "double", "packet_hops": "bigint",
     "lost": "bigint", "routes_moved": "bigint", "from": "varchar", "to": "varchar",
     "percent": "double", "xmit_wait": "bigint", "xmit_discards": "bigint", "rank": "bigint",
-    "us": "double", "bytes_sent": "bigint", "percentile": "double",
+    "us": "double", "bytes_sent": "bigint", "job": "varchar", "percentile": "double",
 }
 
 
-def main(lines, parquet=None):
-    """Reads a file of JSON Lines, and writes it as Parquet if that is named."""
+def main(lines):
+    """Reads a file of JSON Lines."""
     results = duckdb.read_json(lines, columns=COLUMNS, format="newline_delimited")
     duckdb.register("results", results)
     for name, question in QUESTIONS.items():
@@ -42,8 +42,6 @@ def main(lines, parquet=None):
         print(f"{name}: {len(rows)}")
         for row in rows:
             print("  " + "\t".join("" if cell is None else str(cell) for cell in row))
-    if parquet:
-        results.write_parquet(parquet)
 
 
 main(*sys.argv[1:])

@@ -21,6 +21,7 @@ pub mod scenario;
 pub mod structures;
 pub mod subnet_administration;
 pub mod three_hosts;
+pub mod traffic_file;
 
 /// Name of a target, which is also its corpus's, and its function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -45,4 +46,5 @@ pub const TARGETS: &[Target] = &[
     ("scenario", scenario::run),
     ("structures", structures::run),
     ("subnet_administration", subnet_administration::run),
+    ("traffic_file", traffic_file::run),
 ];

@@ -2,7 +2,7 @@
 
 use weft_fabric::Sl;
 
-use super::{Hosts, Pattern};
+use super::{Histogram, Hosts, Pattern};
 use crate::network::PortIndex;
 use crate::packets::{Delivery, Notice, Parcel, Picos, Random, Simulation, Traffic};
 
@@ -56,6 +56,8 @@ pub struct Streams {
     /// Random numbers of each host.
     random: Vec<Random>,
     received: Vec<Received>,
+    /// Times from handing over to delivery.
+    latencies: Histogram,
     lost: u64,
     /// Mean time between two packets of a host, 0 for as many as fit.
     interval: f64,
@@ -76,6 +78,7 @@ impl Streams {
                 .map(|host| Random::of(options.seed, host as u64))
                 .collect(),
             interval: options.load.map_or(0.0, |load| time / load.max(1e-9)),
+            latencies: Histogram::default(),
             lost: 0,
             base: 0,
             hosts,
@@ -126,6 +129,11 @@ impl Streams {
         &self.received
     }
 
+    /// Times of these packets from handing over to delivery.
+    pub fn latencies(&self) -> &Histogram {
+        &self.latencies
+    }
+
     /// All of it together.
     pub fn total(&self) -> Received {
         self.received.iter().copied().sum()
@@ -139,6 +147,7 @@ impl Streams {
     /// Sets what was received to zero: the warm-up is over.
     pub fn forget(&mut self) {
         self.received.fill(Received::default());
+        self.latencies = Histogram::default();
     }
 
     /// Has the next packet sent a while after `since`.
@@ -192,6 +201,7 @@ impl Streams {
         received.flits += u64::from(delivery.flits);
         received.latency += latency;
         received.latency_max = received.latency_max.max(latency);
+        self.latencies.add(latency);
     }
 }
 

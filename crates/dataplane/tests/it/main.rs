@@ -10,6 +10,7 @@ mod common;
 mod adaptive;
 mod congestion;
 mod jobs;
+mod latencies;
 mod laws;
 mod live;
 mod loss;

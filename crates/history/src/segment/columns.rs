@@ -8,6 +8,7 @@ use parquet::data_type::ByteArray;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
+use weft_columns::Column;
 
 use crate::error::HistoryError;
 use crate::row::{COUNTERS, EventRow, PortKey, PortValues, UNKNOWN, known_quality};
@@ -28,32 +29,6 @@ pub(super) const PORT: usize = 2;
 const NAME: usize = 3;
 pub(super) const FIRST: usize = 4;
 pub(super) const QUALITY: usize = FIRST + COUNTERS.len();
-
-/// Values of a column. Numbers without sign are kept as the same bits.
-#[derive(Debug, Clone)]
-pub(crate) enum Column {
-    Long(Vec<i64>),
-    Int(Vec<i32>),
-    Text(Vec<ByteArray>),
-}
-
-impl Column {
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Long(values) => values.len(),
-            Self::Int(values) => values.len(),
-            Self::Text(values) => values.len(),
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        match self {
-            Self::Long(values) => values.clear(),
-            Self::Int(values) => values.clear(),
-            Self::Text(values) => values.clear(),
-        }
-    }
-}
 
 /// Rows as columns.
 #[derive(Debug, Clone)]

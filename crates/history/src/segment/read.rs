@@ -17,8 +17,9 @@ use parquet::file::properties::ReaderProperties;
 use parquet::file::reader::{ChunkReader, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedRowGroupReader;
 use parquet::file::statistics::Statistics;
+use weft_columns::Column;
 
-use super::columns::{Batch, Column, FIRST, GUID, PORT, QUALITY, TIME};
+use super::columns::{Batch, FIRST, GUID, PORT, QUALITY, TIME};
 use super::name::SegmentName;
 use super::write::GROUPS;
 use crate::error::HistoryError;

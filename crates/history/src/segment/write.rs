@@ -6,12 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::SerializedFileWriter;
 
-use super::columns::{Batch, Column, ROWS, properties, schema};
+use super::columns::{Batch, ROWS, properties, schema};
 use super::name::SegmentName;
 use super::sync_dir;
 use crate::error::HistoryError;
@@ -197,44 +196,13 @@ fn write_group(
     writer: &mut SerializedFileWriter<Counted>,
     batch: &Batch,
 ) -> Result<String, ParquetError> {
-    let mut group = writer.next_row_group()?;
-    for values in &batch.0 {
-        let column = group.next_column()?;
-        write_column(
-            column.ok_or_else(|| ParquetError::General("a column".to_owned()))?,
-            values,
-        )?;
-    }
-    group.close()?;
+    let columns = batch.0.iter().map(|values| (values, None));
+    weft_columns::write_group(writer, columns)?;
     writer.flush()?;
     let counted = writer.inner_mut();
     let (from, len, crc) = (counted.from, counted.to - counted.from, counted.crc);
     (counted.from, counted.crc) = (counted.to, 0);
     Ok(format!("{from}:{len}:{crc:08x}"))
-}
-
-fn write_column(
-    mut column: SerializedColumnWriter<'_>,
-    values: &Column,
-) -> Result<(), ParquetError> {
-    match values {
-        Column::Long(values) => {
-            column
-                .typed::<Int64Type>()
-                .write_batch(values, None, None)?;
-        }
-        Column::Int(values) => {
-            column
-                .typed::<Int32Type>()
-                .write_batch(values, None, None)?;
-        }
-        Column::Text(values) => {
-            column
-                .typed::<ByteArrayType>()
-                .write_batch(values, None, None)?;
-        }
-    }
-    column.close()
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! Plots of measurements, as SVG: lines over a swept parameter, otherwise bars for each case.
+//! Plots of measurements, as SVG: lines over a swept parameter, otherwise bars for each case; `chart_latencies` has
+//! those of times.
 
 use std::fmt::Write;
 
 use super::bound::BOUND;
+use super::chart_latencies;
 use super::perform::Outcome;
 use super::published::Published;
 use super::scale::Scale;
-use super::scenario::{Case, Plot, Point, Scenario};
+use super::scenario::{Case, LATENCIES, Plot, Point, Scenario};
 
 /// Size of a chart, and its margins, pixels.
 const WIDTH: f64 = 780.0;
@@ -36,6 +38,9 @@ struct Mark<'a> {
 
 /// A plot of a scenario as an SVG document, none when nothing of it was measured.
 pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<String> {
+    if plot.metric == LATENCIES {
+        return chart_latencies::draw(scenario, outcomes, plot);
+    }
     let axis = |case: &Case| case.point.as_ref().map(|point| point.axis.clone());
     let cases = scenario.cases.iter().zip(outcomes);
     let cases = cases.filter(|(case, _)| axis(case) == plot.over);
@@ -105,13 +110,31 @@ const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=
 const BOUND_STYLE: &str = "stroke=\"#888888\" stroke-dasharray=\"1 4\" stroke-linecap=\"round\"";
 
 /// The area of a chart with lines.
-struct Area {
+pub(super) struct Area {
     across: Scale,
     up: Scale,
 }
 
 impl Area {
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+    /// With two axes.
+    pub(super) fn new(across: Scale, up: Scale) -> Self {
+        Self {
+            across: across.onto(LEFT, WIDTH - RIGHT),
+            up: up.onto(HEIGHT - BOTTOM, TOP),
+        }
+    }
+
+    /// A document with the lines behind the curves, and what its axes are.
+    pub(super) fn begin(&self, title: &str, across: &str, up: &str) -> String {
+        let mut text = open(WIDTH, HEIGHT, title);
+        self.grid(&mut text);
+        let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
+        label(&mut text, (middle, HEIGHT - 14.0), "middle", across);
+        label(&mut text, (LEFT, TOP - 6.0), "end", up);
+        text
+    }
+
+    pub(super) fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.across.place(x), self.up.place(y))
     }
 
@@ -145,24 +168,18 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         let published = mark.published.iter().copied();
         published.chain([mark.value]).chain(mark.bound)
     });
-    let area = Area {
-        across: Scale::new(along, None).onto(LEFT, WIDTH - RIGHT),
-        up: Scale::new(values, Some(plot.logarithmic)).onto(HEIGHT - BOTTOM, TOP),
-    };
-    let mut text = open(WIDTH, HEIGHT, &plot.title);
-    area.grid(&mut text);
+    let area = Area::new(
+        Scale::new(along, None),
+        Scale::new(values, Some(plot.logarithmic)),
+    );
     let axis = points.first().map_or("", |(point, _)| &point.axis);
-    let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
-    label(&mut text, (middle, HEIGHT - 14.0), "middle", axis);
     let unit = marks.first().map_or("", |mark| mark.unit);
-    label(&mut text, (LEFT, TOP - 6.0), "end", unit);
+    let mut text = area.begin(&plot.title, axis, unit);
     bounds(&mut text, &area, &points, curves);
     for (place, name) in curves.iter().enumerate() {
         let of_curve = points.iter().filter(|(point, _)| point.series == *name);
         let of_curve: Vec<_> = of_curve.collect();
-        let colour = COLOURS[place % COLOURS.len()];
-        let dashes = DASHES[place / COLOURS.len() % DASHES.len()];
-        let stroke = format!("stroke=\"{colour}\" {dashes}");
+        let (colour, stroke) = stroke(place);
         let at = |(point, mark): &&(Point, &Mark<'_>)| area.place((point.value, mark.value));
         let places: Vec<(f64, f64)> = of_curve.iter().map(at).collect();
         curve(&mut text, &places, colour, &stroke);
@@ -178,8 +195,15 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
     text
 }
 
+/// Colour of a curve, and the style of its line.
+pub(super) fn stroke(place: usize) -> (&'static str, String) {
+    let colour = COLOURS[place % COLOURS.len()];
+    let dashes = DASHES[place / COLOURS.len() % DASHES.len()];
+    (colour, format!("stroke=\"{colour}\" {dashes}"))
+}
+
 /// A line of the legend.
-fn legend(text: &mut String, place: usize, name: &str, stroke: &str) {
+pub(super) fn legend(text: &mut String, place: usize, name: &str, stroke: &str) {
     let y = TOP + 16.0 * place as f64 + 4.0;
     let x = WIDTH - RIGHT + 12.0;
     let style = format!("{stroke} stroke-width=\"3\"");
@@ -212,7 +236,8 @@ fn bounds(text: &mut String, area: &Area, points: &[(Point, &Mark<'_>)], curves:
     }
 }
 
-fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
+/// A line through places.
+pub(super) fn line(text: &mut String, places: &[(f64, f64)], stroke: &str) {
     let points: Vec<String> = places
         .iter()
         .map(|(x, y)| format!("{x:.1},{y:.1}"))
@@ -222,6 +247,10 @@ fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
         "<polyline points=\"{}\" fill=\"none\" {stroke} stroke-width=\"2\"/>",
         points.join(" ")
     );
+}
+
+fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
+    line(text, places, stroke);
     for (x, y) in places {
         let _ = writeln!(
             text,

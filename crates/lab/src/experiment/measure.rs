@@ -8,19 +8,19 @@ use weft_dataplane::packets::{MILLI, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::mpi::{
     Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, RankResult, Stack,
 };
-use weft_dataplane::traffic::{Hosts, StreamMix};
+use weft_dataplane::traffic::{Histogram, Hosts, StreamMix};
 use weft_fabric::Sl;
 
 use super::links::{LinkUse, Watch};
 use super::managed::Managed;
-use super::perform::{ExperimentError, Measurement, named};
+use super::perform::{ExperimentError, Latencies, Measurement, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
 use super::values::picos;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
-/// Measurements of each pair of ranks.
-type OfPairs<T> = Vec<((u32, u32), T)>;
+/// Measurements of each pair of ranks, and the times of all messages.
+type OfPairs<T> = (Vec<((u32, u32), T)>, Histogram);
 
 /// One run of a case.
 pub(super) struct Ran {
@@ -37,9 +37,10 @@ pub(super) struct Ran {
     /// Time that the manager took after the last fault.
     pub(super) reprogrammed: Option<Measurement>,
     pub(super) links: Vec<LinkUse>,
-    /// Of traffic from a file: each rank, and percentiles of its messages' times.
+    /// Of traffic from a file: each rank.
     pub(super) ranks: Vec<RankResult>,
-    pub(super) latencies: Vec<(f64, Picos)>,
+    /// Times of messages or packets.
+    pub(super) latencies: Vec<Latencies>,
     /// Method of sending messages, if their size is swept.
     pub(super) method: Option<String>,
 }
@@ -56,7 +57,7 @@ pub(super) struct Stage<'a> {
     watch: Watch,
     before: Totals,
     ranks: Vec<RankResult>,
-    latencies: Vec<(f64, Picos)>,
+    latencies: Vec<Latencies>,
 }
 
 impl<'a> Stage<'a> {
@@ -145,9 +146,26 @@ impl<'a> Stage<'a> {
         let job = self.drive(self.begin, job)?;
         if let Some(Benchmark::Schedule(own)) = job.program.benchmarks().next() {
             self.ranks = own.results().collect();
-            self.latencies = percentiles(&own.latencies());
         }
+        self.latencies = self.latencies(&job).collect();
         Ok(self.results(&job, links))
+    }
+
+    /// Times of the messages or packets of the case's own traffic, and of each job's.
+    fn latencies(&self, job: &Job<Jobs>) -> impl Iterator<Item = Latencies> {
+        let mut messages = job.mpi.latencies();
+        let own = messages.next().cloned();
+        let mut packets = job.packets().kinds().iter();
+        let of_job = move |beside: &Arc<Beside>| {
+            let found = match beside.traffic {
+                Traffic::Stream { .. } => packets.next()?.latencies(),
+                _ => messages.next()?,
+            };
+            Latencies::new(Some(beside.name.as_deref()?), found.clone())
+        };
+        let own = own.and_then(|own| Latencies::new(None, own));
+        own.into_iter()
+            .chain(self.case.beside.iter().filter_map(of_job))
     }
 
     /// Measurements of the case's own traffic, and of each job, under its name.
@@ -295,15 +313,16 @@ impl<'a> Stage<'a> {
         sessions: u32,
         large: Option<u64>,
     ) -> Result<Vec<Measurement>, ExperimentError> {
-        let latencies = self.tournament(
+        let (latencies, histogram) = self.tournament(
             sessions,
             |pairs| PingPong::new(pairs, bytes, skip, iterations),
             PingPong::latencies,
         )?;
+        self.latencies = Latencies::new(None, histogram).into_iter().collect();
         let (network, ranks) = (self.managed.network(), self.case.ranks);
         let mut found = spectrum::measurements(network, &self.hosts, ranks, &latencies);
         if let Some(large) = large {
-            let rates = self.tournament(
+            let (rates, _) = self.tournament(
                 sessions,
                 |pairs| task::of_all_pairs(pairs, large),
                 Bandwidth::of_pairs,
@@ -322,7 +341,7 @@ impl<'a> Stage<'a> {
         measured: impl Fn(&P) -> Option<Vec<T>>,
     ) -> Result<OfPairs<T>, ExperimentError> {
         let ranks = self.hosts.len() as u32 * self.case.ranks;
-        let mut all = Vec::new();
+        let (mut all, mut histogram) = (Vec::new(), Histogram::default());
         for round in rounds::rounds(ranks, sessions) {
             for turned in [false, true] {
                 let turn = |(a, b): &(u32, u32)| if turned { (*b, *a) } else { (*a, *b) };
@@ -331,9 +350,10 @@ impl<'a> Stage<'a> {
                 let job = self.drive(0, Job::new(self.mpi(self.case.stack), program))?;
                 let values = measured(&job.program).unwrap_or_default();
                 all.extend(pairs.into_iter().zip(values));
+                job.mpi.latencies().for_each(|one| histogram.merge(one));
             }
         }
-        Ok(all)
+        Ok((all, histogram))
     }
 }
 
@@ -343,18 +363,6 @@ fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {
         first,
         begin,
     }
-}
-
-/// Percentiles of times that are told.
-const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
-
-/// The times within which so many percent of these, in order, lie; empty where there are none.
-fn percentiles(times: &[Picos]) -> Vec<(f64, Picos)> {
-    let at = |percent: f64| {
-        let rank = (percent / 100.0 * times.len() as f64).ceil() as usize;
-        Some((percent, *times.get(rank.max(1) - 1)?))
-    };
-    PERCENTILES.into_iter().filter_map(at).collect()
 }
 
 /// Whether there are the ranks that a file names.

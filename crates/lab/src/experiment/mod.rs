@@ -6,7 +6,8 @@
 //! | [`scenario`] | description of an experiment |
 //! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
-//! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces |
+//! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces, Chakra's |
+//! | `collective` | collectives made of messages |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
@@ -23,13 +24,18 @@
 //! | [`published`] | published figures of a measurement |
 //! | [`links`] | loads of links |
 //! | [`report`] | tables and CSV |
-//! | [`json_lines`](fn@json_lines) | JSON Lines |
-//! | [`chart`], `scale` | plots and their axes |
+//! | `rows` | results as rows of tables |
+//! | [`json_lines`](fn@json_lines) | them as JSON Lines |
+//! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
+//! | [`chart`], `chart_latencies`, `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
 mod bisection;
 mod bound;
+mod chakra_schema;
 pub mod chart;
+mod chart_latencies;
+mod collective;
 mod deadlock;
 pub mod fabric;
 mod faults;
@@ -39,12 +45,15 @@ pub mod links;
 mod managed;
 mod measure;
 pub mod outcome_store;
+mod parquet_tables;
 pub mod parse;
 mod parse_beside;
 mod parse_case;
+mod parse_chakra;
 mod parse_check;
 mod parse_fault;
 mod parse_goal;
+mod parse_goal_binary;
 mod parse_levels;
 mod parse_published;
 mod parse_sweep;
@@ -55,6 +64,7 @@ pub mod place;
 pub mod published;
 pub mod report;
 mod rounds;
+mod rows;
 mod scale;
 pub mod scenario;
 mod size;
@@ -66,6 +76,9 @@ mod traffic_file;
 mod values;
 
 pub use json_lines::json_lines;
+pub use parquet_tables::parquet_tables;
 pub use parse::ScenarioError;
-pub use perform::{ExperimentError, Measurement, Outcome, compare, perform, perform_all};
+pub use perform::{
+    ExperimentError, Latencies, Measurement, Outcome, compare, perform, perform_all,
+};
 pub use scenario::{Case, Scenario};

@@ -9,10 +9,11 @@ use std::hash::Hasher;
 
 use thiserror::Error;
 use twox_hash::XxHash64;
+use weft_dataplane::traffic::Histogram;
 use weft_dataplane::traffic::mpi::RankResult;
 
 use super::links::LinkUse;
-use super::perform::{Measurement, Outcome};
+use super::perform::{Latencies, Measurement, Outcome};
 use super::scenario::{Case, Point};
 
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
@@ -25,7 +26,7 @@ const SUM: &str = "sum\t";
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 5, version {version}, model {MODEL}")
+    format!("weft-lab state 6, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -64,6 +65,7 @@ pub fn key(case: &Case, seed: u64) -> String {
         name: String::new(),
         baseline: None,
         published: Vec::new(),
+        latencies: false,
         point,
         ..case.clone()
     };
@@ -165,14 +167,24 @@ impl OutcomeStore {
                 time: time.parse().ok()?,
                 sent: sent.parse().ok()?,
             }),
-            ["latency", percentile, time] => {
-                let one = (from_bits(percentile)?, time.parse().ok()?);
-                outcome.latencies.push(one);
-            }
+            ["latency", job, longest, ref buckets @ ..] => outcome.latencies.push(Latencies {
+                job: (!job.is_empty()).then(|| job.to_owned()),
+                histogram: histogram(longest, buckets)?,
+            }),
             _ => return None,
         }
         Some(())
     }
+}
+
+/// From its longest time, and for each bucket its first time and how many fell into it.
+fn histogram(longest: &str, buckets: &[&str]) -> Option<Histogram> {
+    let bucket = |text: &&str| {
+        let (time, count) = text.split_once(':')?;
+        Some((time.parse().ok()?, count.parse().ok()?))
+    };
+    let buckets: Option<Vec<(u64, u64)>> = buckets.iter().map(bucket).collect();
+    Histogram::of(buckets?, longest.parse().ok()?)
 }
 
 fn from_bits(text: &str) -> Option<f64> {
@@ -204,8 +216,14 @@ fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
     for rank in &outcome.ranks {
         text.push_str(&format!("rank\t{}\t{}\n", rank.time, rank.sent));
     }
-    for (percentile, time) in &outcome.latencies {
-        text.push_str(&format!("latency\t{:x}\t{time}\n", percentile.to_bits()));
+    for one in &outcome.latencies {
+        let job = one.job.as_deref().unwrap_or("");
+        let longest = one.histogram.longest();
+        text.push_str(&format!("latency\t{job}\t{longest}"));
+        for bucket in one.histogram.buckets() {
+            text.push_str(&format!("\t{}:{}", bucket.first, bucket.count));
+        }
+        text.push('\n');
     }
     for link in &outcome.links {
         let bits = link.percent.to_bits();
@@ -244,6 +262,7 @@ mod tests {
         for same in [
             "# A comment.\ntraffic osu_bw   bytes=1024",
             "experiment T\ncase named\ntraffic osu_bw bytes=1K\npublished bandwidth 3 5%",
+            "latencies on\ntraffic osu_bw bytes=1K",
         ] {
             assert_eq!(key_of(same, 1), first, "{same}");
         }
@@ -255,6 +274,15 @@ mod tests {
             assert_ne!(key_of(other, 1), first, "{other}");
         }
         assert_ne!(key_of(FIRST, 2), first);
+    }
+
+    fn latencies() -> Latencies {
+        let mut histogram = Histogram::default();
+        [5, 1_000, 1_001, u64::MAX]
+            .iter()
+            .for_each(|time| histogram.add(*time));
+        let job = Some("io".to_owned());
+        Latencies { job, histogram }
     }
 
     fn kept() -> OutcomeStore {
@@ -273,7 +301,7 @@ mod tests {
                 xmit_discards: 12,
             }],
             ranks: vec![RankResult { time: 3, sent: 4 }],
-            latencies: vec![(99.9, 5)],
+            latencies: vec![latencies()],
             span: 7,
             method: Some("eager by SDMA".to_owned()),
             hops: 8,
@@ -296,7 +324,7 @@ mod tests {
         assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
         assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
-        assert_eq!(outcome.latencies, [(99.9, 5)]);
+        assert_eq!(outcome.latencies, [latencies()]);
         assert!(back.get(&key_of(SECOND, 2)).is_none());
     }
 
@@ -313,7 +341,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 5", "state 4"),
+            body.replace("state 6", "state 5"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");

@@ -16,7 +16,7 @@ use super::fabric::Fabric;
 use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
-use super::scenario::{Manager, Plot, Scenario, Traffic};
+use super::scenario::{LATENCIES, Manager, Plot, Scenario, Traffic};
 use super::traffic_file;
 use super::values::{Checked, at_most, metric};
 
@@ -167,8 +167,7 @@ impl Draft {
         let ranks = match self.schedules.get(text) {
             Some(ranks) => ranks.clone(),
             None => {
-                let ranks = traffic_file::read(form, &open(file)?);
-                let ranks = Arc::new(ranks.map_err(|what| format!("{file}: {what}"))?);
+                let ranks = Arc::new(traffic_file::read(form, file, open)?);
                 self.schedules.insert(text.to_owned(), ranks.clone());
                 ranks
             }
@@ -252,7 +251,13 @@ fn plot(text: &str) -> Checked<Plot> {
         return Err(format!("{text:?} is not of the form {form}"));
     }
     Ok(Plot {
-        metric: metric(name)?,
+        metric: match name {
+            LATENCIES if over.is_some() => {
+                return Err("times of messages have an axis of their own, without over".to_owned());
+            }
+            LATENCIES => name.to_owned(),
+            name => metric(name)?,
+        },
         over: over.map(swept).transpose()?,
         logarithmic,
         title: title.join(" "),

@@ -32,7 +32,7 @@ pub(super) const LIMIT: Duration = Duration::from_secs(10);
 /// Settings besides those of the hardware.
 const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
-    sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, baseline, published, sweep, case";
+    sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, latencies, baseline, published, sweep, case";
 
 /// A case that may lack something.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +65,7 @@ pub(super) struct Partial {
     pub(super) limit: Option<Duration>,
     may_not_end: bool,
     links: bool,
+    pub(super) latencies: bool,
     pub(super) sweep: Option<Arc<Sweep>>,
     pub(super) point: Option<Point>,
     pub(super) baseline: Option<(String, usize)>,
@@ -186,6 +187,7 @@ impl Partial {
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some((rest.to_owned(), line)),
             "links" => self.links = switch(rest)?,
+            "latencies" => self.latencies = switch(rest)?,
             _ if self.hardware.apply(word, rest)? => {}
             _ => self.set_manager(word, rest)?,
         }
@@ -300,6 +302,7 @@ impl Partial {
             may_not_end: self.may_not_end,
             point: self.point,
             links: self.links,
+            latencies: self.latencies,
             baseline: self.baseline.map(|(name, _)| name),
             published: (self.published.into_iter())
                 .map(|figure| figure.published)

@@ -11,7 +11,7 @@ use super::parse::{ScenarioError, at};
 use super::parse_beside::goes_beside;
 use super::parse_case::{LIMIT, Partial};
 use super::parse_sweep::value;
-use super::scenario::{Beside, Case, Plot, Traffic};
+use super::scenario::{Beside, Case, LATENCIES, Plot, Traffic};
 use super::values::{Checked, unknown};
 
 impl Partial {
@@ -138,6 +138,10 @@ fn pairs(cases: &[Partial]) -> Result<(), ScenarioError> {
 pub(super) fn plots(plots: &[(Plot, usize)], cases: &[Partial]) -> Result<(), ScenarioError> {
     let names: BTreeSet<&str> = cases.iter().flat_map(Partial::job_names).collect();
     for (plot, line) in plots {
+        if plot.metric == LATENCIES && !cases.iter().any(|case| case.latencies) {
+            let what = "no case has the times of its messages, allowed: latencies on in one";
+            return at(*line, Err(what.to_owned()));
+        }
         let job = plot.metric.split_once('.').map(|(job, _)| job);
         if let Some(job) = job.filter(|job| !names.contains(job)) {
             let names: Vec<&str> = names.into_iter().collect();

@@ -12,7 +12,7 @@ use super::traffic_file::{OPERATIONS_MAX, matched};
 use super::values::{Checked, at_most, number, unknown};
 
 /// Longest computation, nanoseconds: an hour.
-const COMPUTE_MAX: u64 = 3_600_000_000_000;
+pub(super) const COMPUTE_MAX: u64 = 3_600_000_000_000;
 const FORM: &str = "LABEL: send BYTESb to RANK, LABEL: recv BYTESb from RANK, LABEL: calc NANOSECONDS, \
     each with tag N, cpu N or nic N behind it; LABEL requires LABEL, LABEL irequires LABEL";
 

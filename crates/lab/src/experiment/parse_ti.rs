@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
+use super::collective::{COLLECTIVES, Collective, Sequence};
 use super::parse_traffic::BYTES_MAX;
 use super::size::RANKS_MAX;
 use super::traffic_file::{OPERATIONS_MAX, matched};
@@ -16,8 +17,6 @@ const FLOPS_MAX: f64 = 1e18;
 /// Bytes of SMPI's first datatypes, by the number that its traces have: double, int, char, short, long, float,
 /// byte, long long (`smpi_datatype.cpp`).
 const TYPES: [u64; 8] = [8, 4, 1, 2, 8, 4, 1, 8];
-/// From this tag on the messages of collectives have theirs, each collective of a program its own.
-const COLLECTIVES: u32 = 1 << 31;
 const ACTIONS: &str = "init, finalize, compute, send, isend, recv, irecv, wait, waitall, barrier, bcast, \
     reduce, allreduce, alltoall";
 
@@ -27,138 +26,27 @@ type Ends = (u32, u32, u32);
 /// A rank whose actions are being read.
 #[derive(Debug, Clone, Default)]
 struct Rank {
-    schedule: RankSchedule,
-    /// What the next action waits for.
-    last: Option<u32>,
+    sequence: Sequence,
     /// Sends and receives that nothing has waited for yet, by sender, receiver and tag.
     open: BTreeMap<Ends, VecDeque<u32>>,
     /// Number of collectives so far.
     collectives: u32,
 }
 
-impl Rank {
-    /// An operation that begins after the last one that was waited for.
-    fn begin(&mut self, operation: Operation) -> u32 {
-        let number = self.schedule.add(operation);
-        if let Some(last) = self.last {
-            self.schedule.ended[last as usize].push(number);
-        }
-        number
-    }
-
-    /// An operation that the next one waits for.
-    fn go(&mut self, operation: Operation) {
-        self.last = Some(self.begin(operation));
-    }
-
-    /// All of these begin, and the next action waits for each.
-    fn together(&mut self, operations: impl IntoIterator<Item = Operation>) {
-        let numbers: Vec<u32> = operations.into_iter().map(|one| self.begin(one)).collect();
-        self.wait_for(&numbers);
-    }
-
-    /// The next action waits for operations that have begun.
-    fn wait_for(&mut self, numbers: &[u32]) {
-        let all = self.begin(Operation::Compute {
-            span: 0,
-            processor: 0,
-        });
-        for number in numbers {
-            self.schedule.ended[*number as usize].push(all);
-        }
-        self.last = Some(all);
-    }
-}
-
-/// A collective of a rank.
+/// Who acts, among whom, on processors of so many flops a second.
 #[derive(Debug, Clone, Copy)]
-struct Collective {
+struct Actor<'a> {
     rank: u32,
-    ranks: u32,
-    tag: u32,
-}
-
-impl Collective {
-    fn send(self, to: u32, bytes: u64) -> Operation {
-        let tag = self.tag;
-        Operation::Send { to, bytes, tag }
-    }
-
-    fn receive(self, from: u32) -> Operation {
-        let tag = self.tag;
-        Operation::Receive { from, tag }
-    }
-
-    /// By dissemination: in step k a word to the rank at distance 2^k.
-    fn barrier(self, state: &mut Rank) {
-        let mut distance = 1;
-        while distance < self.ranks {
-            let to = (self.rank + distance) % self.ranks;
-            let from = (self.rank + self.ranks - distance) % self.ranks;
-            state.together([self.send(to, 0), self.receive(from)]);
-            distance *= 2;
-        }
-    }
-
-    /// Down a binomial tree from its root.
-    fn bcast(self, state: &mut Rank, root: u32, bytes: u64) {
-        let place = (self.rank + self.ranks - root) % self.ranks;
-        let at = |place: u32| (place + root) % self.ranks;
-        let mut bit = 1;
-        while bit < self.ranks && place & bit == 0 {
-            bit *= 2;
-        }
-        if place != 0 {
-            state.go(self.receive(at(place - bit)));
-        }
-        while bit > 1 {
-            bit /= 2;
-            if place + bit < self.ranks {
-                state.go(self.send(at(place + bit), bytes));
-            }
-        }
-    }
-
-    /// Up the same tree.
-    fn reduce(self, state: &mut Rank, root: u32, bytes: u64) {
-        let place = (self.rank + self.ranks - root) % self.ranks;
-        let at = |place: u32| (place + root) % self.ranks;
-        let mut bit = 1;
-        while bit < self.ranks && place & bit == 0 {
-            if place + bit < self.ranks {
-                state.go(self.receive(at(place + bit)));
-            }
-            bit *= 2;
-        }
-        if place != 0 {
-            state.go(self.send(at(place - bit), bytes));
-        }
-    }
-
-    /// In step k to the rank at distance k.
-    fn alltoall(self, state: &mut Rank, bytes: u64) {
-        for distance in 1..self.ranks {
-            let to = (self.rank + distance) % self.ranks;
-            let from = (self.rank + self.ranks - distance) % self.ranks;
-            state.together([self.send(to, bytes), self.receive(from)]);
-        }
-    }
-}
-
-/// Who acts, among how many, on processors of so many flops a second.
-#[derive(Debug, Clone, Copy)]
-struct Actor {
-    rank: u32,
-    ranks: u32,
+    all: &'a [u32],
     speed: f64,
 }
 
-impl Actor {
+impl Actor<'_> {
     /// Adds an action to the rank's.
     fn act(self, state: &mut Rank, action: &str, words: &[&str]) -> Checked<()> {
         match (action, words) {
             ("init" | "finalize", []) => {}
-            ("compute", [flops]) => state.go(self.compute(flops)?),
+            ("compute", [flops]) => state.sequence.go(self.compute(flops)?),
             ("send" | "isend", [to, tag, rest @ ..]) => {
                 let (to, tag) = (self.peer(to)?, tag_of(tag)?);
                 let bytes = size(rest)?;
@@ -175,12 +63,12 @@ impl Actor {
                 let wanted = (self.peer(from)?, self.peer(to)?, tag_of(tag)?);
                 let first = state.open.get_mut(&wanted).and_then(VecDeque::pop_front);
                 let first = first.ok_or_else(|| "wait for what was not begun".to_owned())?;
-                state.wait_for(&[first]);
+                state.sequence.wait_for(&[first]);
             }
             ("waitall", [_]) => {
                 let open = std::mem::take(&mut state.open);
                 let numbers: Vec<u32> = open.into_values().flatten().collect();
-                state.wait_for(&numbers);
+                state.sequence.wait_for(&numbers);
             }
             _ => return self.collective(state, action, words),
         }
@@ -189,9 +77,9 @@ impl Actor {
 
     fn message(self, state: &mut Rank, waits: bool, operation: Operation, ends: Ends) {
         match waits {
-            true => state.go(operation),
+            true => state.sequence.go(operation),
             false => {
-                let number = state.begin(operation);
+                let number = state.sequence.begin(operation);
                 state.open.entry(ends).or_default().push_back(number);
             }
         }
@@ -199,27 +87,28 @@ impl Actor {
 
     fn collective(self, state: &mut Rank, action: &str, words: &[&str]) -> Checked<()> {
         let one = Collective {
-            rank: self.rank,
-            ranks: self.ranks,
+            members: self.all,
+            place: self.rank,
             tag: COLLECTIVES + state.collectives,
         };
+        let sequence = &mut state.sequence;
         match (action, words) {
-            ("barrier", []) => one.barrier(state),
+            ("barrier", []) => one.barrier(sequence),
             ("bcast", [count, root, kind @ ..]) => {
-                one.bcast(state, self.peer(root)?, elements(count, kind)?);
+                one.bcast(sequence, self.peer(root)?, elements(count, kind)?);
             }
             ("reduce", [count, flops, root, kind @ ..]) => {
-                one.reduce(state, self.peer(root)?, elements(count, kind)?);
-                state.go(self.compute(flops)?);
+                one.reduce(sequence, self.peer(root)?, elements(count, kind)?);
+                sequence.go(self.compute(flops)?);
             }
             ("allreduce", [count, flops, kind @ ..]) => {
                 let bytes = elements(count, kind)?;
-                one.reduce(state, 0, bytes);
-                state.go(self.compute(flops)?);
-                one.bcast(state, 0, bytes);
+                one.reduce(sequence, 0, bytes);
+                sequence.go(self.compute(flops)?);
+                one.bcast(sequence, 0, bytes);
             }
             ("alltoall", [count, _, kind @ ..]) => {
-                one.alltoall(state, elements(count, &kind[..kind.len().min(1)])?);
+                one.alltoall(sequence, elements(count, &kind[..kind.len().min(1)])?);
             }
             _ => {
                 let text = [&[action], words].concat().join(" ");
@@ -231,7 +120,7 @@ impl Actor {
     }
 
     fn peer(self, text: &str) -> Checked<u32> {
-        number(text, 0, u64::from(self.ranks) - 1).map(|rank| rank as u32)
+        number(text, 0, self.all.len() as u64 - 1).map(|rank| rank as u32)
     }
 
     fn compute(self, flops: &str) -> Checked<Operation> {
@@ -284,6 +173,7 @@ fn count(text: &str) -> Checked<u32> {
 /// The first line that is wrong, and what is allowed.
 pub(super) fn read(text: &str, speed: f64) -> Checked<Vec<RankSchedule>> {
     let ranks = count(text)?;
+    let numbers: Vec<u32> = (0..ranks).collect();
     let mut all = vec![Rank::default(); ranks as usize];
     let mut operations = 0;
     for (index, line) in text.lines().enumerate() {
@@ -296,17 +186,18 @@ pub(super) fn read(text: &str, speed: f64) -> Checked<Vec<RankSchedule>> {
         };
         let actor = Actor {
             rank: number(rank, 0, u64::from(ranks) - 1)? as u32,
-            ranks,
+            all: &numbers,
             speed,
         };
         let state = &mut all[actor.rank as usize];
-        let before = state.schedule.operations.len();
+        let before = state.sequence.schedule.operations.len();
         let done = actor.act(state, action, rest);
-        operations += state.schedule.operations.len() - before;
+        operations += state.sequence.schedule.operations.len() - before;
         let done = done.and_then(|()| at_most(operations, OPERATIONS_MAX, "operations"));
         done.map_err(|what| format!("line {}: {what}", index + 1))?;
     }
-    let schedules: Vec<RankSchedule> = all.into_iter().map(|rank| rank.schedule).collect();
+    let schedules = all.into_iter().map(|rank| rank.sequence.schedule);
+    let schedules: Vec<RankSchedule> = schedules.collect();
     matched(&schedules)?;
     Ok(schedules)
 }

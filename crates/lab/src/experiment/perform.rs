@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 use weft_dataplane::packets::Picos;
+use weft_dataplane::traffic::Histogram;
 use weft_dataplane::traffic::mpi::RankResult;
 use weft_fabric::GenerateError;
 
@@ -95,8 +96,8 @@ pub struct Outcome {
     pub links: Vec<LinkUse>,
     /// Results of each rank of traffic from a file.
     pub ranks: Vec<RankResult>,
-    /// Times of its messages: percentiles, and the time within which so many have come.
-    pub latencies: Vec<(f64, Picos)>,
+    /// Times of the case's own messages or packets, and of each named job's.
+    pub latencies: Vec<Latencies>,
     /// Virtual time that the run took.
     pub span: Picos,
     /// Method of sending messages, if that can differ.
@@ -107,6 +108,27 @@ pub struct Outcome {
     pub lost: u64,
     /// Routes that switches moved.
     pub moved: u64,
+}
+
+/// Percentiles of times that are told.
+pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
+
+/// How long messages took from handing over to the moment at which the receiver has all of it, or packets until they
+/// were delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latencies {
+    /// Name of the job; none for the case's own traffic.
+    pub job: Option<String>,
+    /// How often each time occurred; of several runs all together.
+    pub histogram: Histogram,
+}
+
+impl Latencies {
+    /// None where nothing has come.
+    pub(super) fn new(job: Option<&str>, histogram: Histogram) -> Option<Self> {
+        let job = job.map(str::to_owned);
+        (histogram.count() > 0).then_some(Self { job, histogram })
+    }
 }
 
 impl Outcome {
@@ -182,6 +204,13 @@ fn combine(mut runs: Vec<Outcome>) -> Outcome {
     }
     let ended = |run: &Outcome| run.get("ended").is_none_or(|ended| ended.value > 0.0);
     let mut first = runs.remove(runs.iter().position(ended).unwrap_or(0));
+    for one in runs.iter().flat_map(|run| &run.latencies) {
+        let known = first.latencies.iter_mut();
+        match known.into_iter().find(|known| known.job == one.job) {
+            Some(known) => known.histogram.merge(&one.histogram),
+            None => first.latencies.push(one.clone()),
+        }
+    }
     for one in &mut first.measurements {
         let others = runs.iter().filter_map(|run| run.get(&one.metric));
         let mut values: Vec<f64> = others.map(|other| other.value).collect();

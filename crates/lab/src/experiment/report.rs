@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write};
 
-use weft_dataplane::packets::MILLI;
+use weft_dataplane::packets::{MICRO, MILLI};
 
-use super::perform::Outcome;
+use super::perform::{Outcome, PERCENTILES};
 use super::published::{Published, Verdict, Wanted};
 use super::scenario::{Case, Scenario};
 
@@ -22,6 +22,7 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     for (case, outcome) in scenario.cases.iter().zip(outcomes) {
         links(&mut text, case, outcome);
     }
+    latencies(&mut text, scenario, outcomes);
     let verdicts = verdicts(scenario, outcomes);
     if verdicts != Verdicts::default() {
         let _ = writeln!(text, "\n{verdicts}");
@@ -244,6 +245,41 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
     let _ = writeln!(text, "\nBusiest links, {}:\n", case.name);
     for link in &outcome.links {
         let _ = writeln!(text, "    {link}");
+    }
+}
+
+/// Percentiles of the times of messages and packets, of the cases that ask for them.
+fn latencies(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
+    let cases = scenario.cases.iter().zip(outcomes);
+    let cases = cases.filter(|(case, _)| case.latencies);
+    let all = cases.flat_map(|(case, outcome)| outcome.latencies.iter().map(move |of| (case, of)));
+    let mut all = all.peekable();
+    if all.peek().is_none() {
+        return;
+    }
+    let heads = PERCENTILES.map(|percent| match percent {
+        100.0 => "longest".to_owned(),
+        percent => format!("p{percent}"),
+    });
+    let _ = writeln!(
+        text,
+        "\nTimes of messages and packets, us:\n\n| case | count | {} |",
+        heads.join(" | ")
+    );
+    let _ = writeln!(text, "| --- |{}", " ---: |".repeat(1 + heads.len()));
+    for (case, of) in all {
+        let name = match &of.job {
+            Some(job) => format!("{}, {job}", case.name),
+            None => case.name.clone(),
+        };
+        let micros = |percent| {
+            let time = of.histogram.percentile(percent)?;
+            Some(digits(time as f64 / MICRO as f64))
+        };
+        let times = PERCENTILES.into_iter().filter_map(micros);
+        let times: Vec<String> = times.collect();
+        let (count, name) = (of.histogram.count(), cell(&name));
+        let _ = writeln!(text, "| {name} | {count} | {} |", times.join(" | "));
     }
 }
 

@@ -28,10 +28,13 @@ pub struct Scenario {
     pub plots: Vec<Plot>,
 }
 
+/// What a plot has instead of a metric: the times of messages and packets.
+pub const LATENCIES: &str = "latencies";
+
 /// A chart of one metric: lines over a swept parameter, or bars for the cases without a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
-    /// The metric.
+    /// The metric, or [`LATENCIES`].
     pub metric: String,
     /// The parameter of its axis; `None` for bars.
     pub over: Option<String>,
@@ -100,6 +103,8 @@ pub struct Case {
     pub point: Option<Point>,
     /// Print the links that carried most.
     pub links: bool,
+    /// Print percentiles of the times of messages and packets, and write their histograms.
+    pub latencies: bool,
     /// The case that its time is compared with, one before it.
     pub baseline: Option<String>,
     /// Published figures about it.

@@ -2,13 +2,15 @@
 
 use weft_dataplane::Network;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards};
-use weft_dataplane::traffic::{Hosts, Pattern, Received, StreamMix, Streams, StreamsOptions};
+use weft_dataplane::traffic::{
+    Histogram, Hosts, Pattern, Received, StreamMix, Streams, StreamsOptions,
+};
 use weft_fabric::Sl;
 
 use super::links::Watch;
 use super::managed::Managed;
 use super::measure::Ran;
-use super::perform::{ExperimentError, Measurement, measurement, named};
+use super::perform::{ExperimentError, Latencies, Measurement, measurement, named};
 use super::scenario::{Case, StreamPattern, Traffic};
 use super::stage::Staged;
 use super::values::picos;
@@ -51,6 +53,7 @@ pub(super) fn run(
         Some(circle) => Err(deadlock::told(managed.network(), &circle, shards.now())),
         None => Ok(measurements(case, &shards, &hosts, span)),
     };
+    let latencies = latencies(case, &shards);
     Ok(Ran {
         before,
         measurements,
@@ -61,7 +64,7 @@ pub(super) fn run(
         reprogrammed: managed.reprogrammed(),
         links: watch.busiest(&mut shards, &mut managed),
         ranks: Vec::new(),
-        latencies: Vec::new(),
+        latencies,
         method: None,
     })
 }
@@ -185,6 +188,24 @@ fn measurements(
         found.extend(named(name, whole(&received, kind.packet_time(), since)));
     }
     found
+}
+
+/// Times of the case's own packets, and of each job's.
+fn latencies(case: &Case, shards: &Shards<StreamMix>) -> Vec<Latencies> {
+    let of_kind = |place: usize| {
+        let mut all = Histogram::default();
+        for shard in shards.shards() {
+            if let Some(kind) = shard.traffic.kinds().get(place) {
+                all.merge(kind.latencies());
+            }
+        }
+        all
+    };
+    let jobs = case.beside.iter().zip(1..);
+    let jobs =
+        jobs.filter_map(|(one, place)| Latencies::new(Some(one.name.as_deref()?), of_kind(place)));
+    let own = Latencies::new(None, of_kind(0));
+    own.into_iter().chain(jobs).collect()
 }
 
 /// Packets of a kind received by each host, whichever shard it is in.

@@ -1,4 +1,4 @@
-//! Traffic from files: pairs, matrices, GOAL and SimGrid's traces.
+//! Traffic from files: pairs, matrices, GOAL, SimGrid's traces and Chakra's.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,20 @@ use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 use super::parse_traffic::BYTES_MAX;
 use super::size::RANKS_MAX;
 use super::values::{Checked, Values, at_most, decimal, number, unknown};
-use super::{parse_goal, parse_ti};
+use super::{parse_chakra, parse_goal, parse_goal_binary, parse_ti};
 
 /// Most statements, messages or entries of a file.
 pub(super) const OPERATIONS_MAX: usize = 1 << 22;
-const FORMATS: &str = "goal, ti, pairs, matrix";
+const FORMATS: &str = "goal, ti, chakra, pairs, matrix";
 /// Fastest processor, flops a second.
 const SPEED_MAX: f64 = 1e15;
 
 /// What `file=NAME` and what follows it say: the name, and how to read its content.
 pub(super) fn named(text: &str) -> Checked<(&str, Form)> {
-    let values = Values::read(text.split_whitespace(), &["file", "format", "flops"])?;
+    let values = Values::read(
+        text.split_whitespace(),
+        &["file", "format", "flops", "ranks"],
+    )?;
     let file = values.get("file").unwrap_or("");
     if file.is_empty() {
         return Err("file= names no file".to_owned());
@@ -26,6 +29,8 @@ pub(super) fn named(text: &str) -> Checked<(&str, Form)> {
     let format = match (values.get("format"), ending) {
         (Some(format), _) => format,
         (None, "csv") => "matrix",
+        (None, "bin") => "goal",
+        (None, "et") => "chakra",
         (None, ending) if is_format(ending) => ending,
         (None, _) => {
             return Err(format!(
@@ -34,28 +39,59 @@ pub(super) fn named(text: &str) -> Checked<(&str, Form)> {
         }
     };
     let flops = values.get("flops").map(|text| decimal(text, SPEED_MAX));
+    if format == "chakra" {
+        return Ok((file, chakra(file, flops.transpose()?, values.get("ranks"))?));
+    }
+    if values.get("ranks").is_some() {
+        return Err("ranks= has no effect but on chakra".to_owned());
+    }
     let form = match (format, flops.transpose()?) {
-        ("ti", Some(flops)) if flops >= 1.0 => Form::Ti(flops),
+        ("ti", Some(flops)) if flops >= 1.0 => One::Ti(flops),
         ("ti", _) => {
             return Err("ti needs flops=, those of a processor in a second: 1e9".to_owned());
         }
-        (_, Some(_)) => return Err("flops= has no effect but on ti".to_owned()),
-        ("goal", None) => Form::Goal,
-        ("pairs", None) => Form::Pairs,
-        ("matrix", None) => Form::Matrix,
+        (_, Some(_)) => return Err("flops= has no effect but on ti and chakra".to_owned()),
+        ("goal", None) => One::Goal,
+        ("pairs", None) => One::Pairs,
+        ("matrix", None) => One::Matrix,
         _ => return Err(unknown("format", format, FORMATS)),
     };
-    Ok((file, form))
+    Ok((file, Form::One(form)))
+}
+
+fn chakra(file: &str, flops: Option<f64>, ranks: Option<&str>) -> Checked<Form> {
+    if file.matches('*').count() != 1 {
+        return Err(format!(
+            "{file:?}: each rank has a file, allowed: a name with one * for its number"
+        ));
+    }
+    let ranks = ranks.ok_or_else(|| "chakra needs ranks=, their number".to_owned())?;
+    match flops {
+        Some(flops) if flops < 1.0 => Err(format!("flops={flops}, allowed: 1 or more")),
+        flops => Ok(Form::Chakra {
+            ranks: number(ranks, 1, RANKS_MAX)? as u32,
+            flops,
+        }),
+    }
 }
 
 fn is_format(text: &str) -> bool {
     FORMATS.split(", ").any(|known| known == text)
 }
 
-/// How a file is read.
+/// How files are read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// GOAL.
+    /// One file of all ranks.
+    One(One),
+    /// Traces of Chakra: their number, and operations of a processor in a second.
+    Chakra { ranks: u32, flops: Option<f64> },
+}
+
+/// How a file of all ranks is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum One {
+    /// GOAL, its text or what is compiled of it.
     Goal,
     /// A trace of SimGrid; flops of a processor in a second.
     Ti(f64),
@@ -65,17 +101,36 @@ pub(super) enum Form {
     Matrix,
 }
 
-/// The operations of each rank.
+/// The operations of each rank. `open` returns the content of a file.
 ///
 /// # Errors
-/// The first line that is wrong, and what is allowed.
-pub(super) fn read(form: Form, content: &[u8]) -> Checked<Vec<RankSchedule>> {
+/// The file, the first line or rank that is wrong, and what is allowed; those of `open`.
+pub(super) fn read(
+    form: Form,
+    file: &str,
+    mut open: impl FnMut(&str) -> Checked<Vec<u8>>,
+) -> Checked<Vec<RankSchedule>> {
+    let ranks = match form {
+        Form::Chakra { ranks, flops } => {
+            let open = |rank: u32| open(&file.replace('*', &rank.to_string()));
+            parse_chakra::read(ranks, flops, open)
+        }
+        Form::One(one) => of_one(one, &open(file)?),
+    };
+    ranks.map_err(|what| format!("{file}: {what}"))
+}
+
+/// The operations of all ranks in one file.
+fn of_one(form: One, content: &[u8]) -> Checked<Vec<RankSchedule>> {
+    if form == One::Goal && parse_goal_binary::is_compiled(content) {
+        return parse_goal_binary::read(content);
+    }
     let text = std::str::from_utf8(content).map_err(|_| "no text in UTF-8".to_owned())?;
     match form {
-        Form::Goal => parse_goal::read(text),
-        Form::Ti(flops) => parse_ti::read(text, flops),
-        Form::Pairs => pairs(text),
-        Form::Matrix => matrix(text),
+        One::Goal => parse_goal::read(text),
+        One::Ti(flops) => parse_ti::read(text, flops),
+        One::Pairs => pairs(text),
+        One::Matrix => matrix(text),
     }
 }
 

@@ -34,16 +34,16 @@ pub(crate) fn read_text(file: &Path, most: u64) -> Result<String, String> {
 ///
 /// # Errors
 /// The file and the reason.
-pub(crate) fn replace(file: &Path, text: &str) -> Result<(), String> {
-    put(file, text).map_err(|error| format!("{}: {error}", file.display()))
+pub(crate) fn replace(file: &Path, content: &[u8]) -> Result<(), String> {
+    put(file, content).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn put(file: &Path, text: &str) -> io::Result<()> {
+fn put(file: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let new = PathBuf::from(name);
     let mut written = File::create(&new)?;
-    written.write_all(text.as_bytes())?;
+    written.write_all(content)?;
     written.sync_all()?;
     fs::rename(&new, file)?;
     File::open(directory(file))?.sync_all()

@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// Write all results, busiest links, and ranks and message times of traffic from files, as JSON Lines into this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the same results as Parquet into this directory, a file for each kind of them.
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
     /// Write each experiment's plots as SVG into this directory.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
@@ -74,7 +77,7 @@ pub(crate) struct Arguments {
     parts: Option<PathBuf>,
     /// Perform only this part of the cases, PART/PARTS as 3/16; `rank`: the part of this process among those that srun or
     /// mpirun has started.
-    #[arg(long, value_name = "PART", requires = "parts", conflicts_with_all = ["csv", "json", "svg", "markdown"])]
+    #[arg(long, value_name = "PART", requires = "parts", conflicts_with_all = ["csv", "json", "parquet", "svg", "markdown"])]
     only: Option<Part>,
     /// Write a Slurm job array of so many parts, and a job that puts them together, into --parts.
     #[arg(long, value_name = "PARTS", requires = "parts", conflicts_with = "only",
@@ -196,7 +199,7 @@ fn of_state(state: &Path, resume: bool) -> Result<OutcomeStore, String> {
             ));
         }
     };
-    replace(state, &kept.to_text())?;
+    replace(state, kept.to_text().as_bytes())?;
     Ok(kept)
 }
 

@@ -97,7 +97,7 @@ pub(super) fn perform(
         true => stored(&file)?,
         false => OutcomeStore::default(),
     };
-    replace(&file, &kept.to_text())?;
+    replace(&file, kept.to_text().as_bytes())?;
     let elsewhere = read(directory)?;
     let own: Vec<&Work<'_>> = part.own(cases).collect();
     let is_open =

@@ -1,10 +1,10 @@
-//! Destinations of results: standard output, a document, plots.
+//! Destinations of results: standard output, a document, plots, files for other programs.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::{Outcome, chart, json_lines, report};
+use weft_lab::experiment::{Outcome, chart, json_lines, parquet_tables, report};
 
 use super::files::{self, check_directory, directory, replace};
 use super::{Arguments, Experiment, stem};
@@ -23,6 +23,9 @@ pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result
     if let Some(file) = &arguments.json {
         check_directory(directory(file))?;
     }
+    if let Some(tables) = &arguments.parquet {
+        make_directory(tables)?;
+    }
     let Some(plots) = &arguments.svg else {
         return Ok(());
     };
@@ -35,12 +38,17 @@ pub(super) fn check(arguments: &Arguments, experiments: &[Experiment]) -> Result
             ));
         }
     }
-    let made = fs::create_dir_all(plots);
-    made.map_err(|error| format!("{}: {error}", plots.display()))?;
-    check_directory(plots)
+    make_directory(plots)
 }
 
-/// Writes plots and the document; returns the text to print.
+/// Makes a directory where there is none, and checks that files can be written into it.
+fn make_directory(directory: &Path) -> Result<(), String> {
+    let made = fs::create_dir_all(directory);
+    made.map_err(|error| format!("{}: {error}", directory.display()))?;
+    check_directory(directory)
+}
+
+/// Writes all that is asked for; returns the text to print.
 pub(super) fn write(
     arguments: &Arguments,
     experiments: &[Experiment],
@@ -48,9 +56,15 @@ pub(super) fn write(
 ) -> Result<String, String> {
     let mut text = String::new();
     let each = || experiments.iter().zip(all);
+    let results = || each().map(|(one, outcomes)| (&one.scenario, &outcomes[..]));
     if let Some(file) = &arguments.json {
-        let results = each().map(|(one, outcomes)| (&one.scenario, &outcomes[..]));
-        replace(file, &json_lines(results))?;
+        replace(file, json_lines(results()).as_bytes())?;
+    }
+    if let Some(directory) = &arguments.parquet {
+        let tables = parquet_tables(results());
+        for (name, content) in tables.map_err(|error| error.to_string())? {
+            replace(&directory.join(name), &content)?;
+        }
     }
     for (experiment, outcomes) in each() {
         let plots = plots(experiment, outcomes, arguments)?;
@@ -64,9 +78,8 @@ pub(super) fn write(
         insert(document, &text)?;
         return Ok(String::new());
     }
-    let tables = each().map(|(experiment, outcomes)| (&experiment.scenario, &outcomes[..]));
     Ok(match arguments.csv {
-        true => report::csv(tables),
+        true => report::csv(results()),
         false => text,
     })
 }
@@ -87,7 +100,7 @@ fn plots(
             continue;
         };
         let file = directory.join(format!("{stem}-{}.svg", number + 1));
-        replace(&file, &text)?;
+        replace(&file, text.as_bytes())?;
         names.push((plot.title.clone(), file));
     }
     Ok(names)
@@ -130,5 +143,6 @@ fn around(document: &Path) -> Result<(String, String), String> {
 /// Puts text between the two lines of a document.
 fn insert(document: &Path, text: &str) -> Result<(), String> {
     let (before, after) = around(document)?;
-    replace(document, &format!("{before}{RESULTS}\n{text}{END}{after}"))
+    let text = format!("{before}{RESULTS}\n{text}{END}{after}");
+    replace(document, text.as_bytes())
 }

@@ -27,11 +27,11 @@ pub(super) fn array(
     let [array, merge] = ["array.sh", "merge.sh"].map(|name| directory.join(name));
     replace(
         &array,
-        &script(arguments, &part(directory, parts, arguments)?)?,
+        script(arguments, &part(directory, parts, arguments)?)?.as_bytes(),
     )?;
     replace(
         &merge,
-        &script(arguments, &together(directory, arguments)?)?,
+        script(arguments, &together(directory, arguments)?)?.as_bytes(),
     )?;
     match arguments.submit {
         true => submit(&array, &merge),
@@ -89,12 +89,18 @@ fn results(arguments: &Arguments) -> Result<Vec<String>, String> {
     let Arguments {
         csv,
         json,
+        parquet,
         svg,
         markdown,
         ..
     } = arguments;
     let mut words: Vec<String> = csv.then(|| "--csv".to_owned()).into_iter().collect();
-    for (name, path) in [("json", json), ("svg", svg), ("markdown", markdown)] {
+    for (name, path) in [
+        ("json", json),
+        ("parquet", parquet),
+        ("svg", svg),
+        ("markdown", markdown),
+    ] {
         if let Some(path) = path {
             words.push(option(name, path)?);
         }

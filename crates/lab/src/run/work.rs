@@ -50,7 +50,7 @@ impl Progress<'_> {
         let mut kept = lock(&self.kept);
         kept.0.push((key, outcome));
         if let Some(state) = self.state
-            && let Err(error) = replace(state, &kept.to_text())
+            && let Err(error) = replace(state, kept.to_text().as_bytes())
         {
             self.fail(error);
         }

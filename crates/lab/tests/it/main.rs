@@ -7,11 +7,15 @@
 mod arbitration;
 mod beside;
 mod certified;
+mod chakra;
 mod experiment;
+mod goal_binary;
 mod hardware;
 mod hostile;
+mod latencies;
 mod parts;
 mod program;
 mod replay;
 mod run;
+mod tables;
 mod traffic_files;

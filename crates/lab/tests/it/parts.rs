@@ -47,7 +47,14 @@ impl Stage {
         fs::write(directory.path().join("t.scenario"), SCENARIO).unwrap();
         let whole = weft_lab(
             directory.path(),
-            &["--json", "whole.jsonl", "--svg", "whole"],
+            &[
+                "--json",
+                "whole.jsonl",
+                "--svg",
+                "whole",
+                "--parquet",
+                "whole",
+            ],
         );
         Self {
             printed: done(&whole),
@@ -72,6 +79,8 @@ impl Stage {
             "parts.jsonl",
             "--svg",
             "parts",
+            "--parquet",
+            "parts",
         ];
         let together = weft_lab(self.path(), &arguments);
         assert_eq!(done(&together), self.printed);
@@ -81,6 +90,11 @@ impl Stage {
     fn check_files(&self) {
         assert_eq!(self.read("parts.jsonl"), self.read("whole.jsonl"));
         assert_eq!(self.read("parts/t-1.svg"), self.read("whole/t-1.svg"));
+        let table = |directory: &str| {
+            let file = self.path().join(directory).join("measurement.parquet");
+            fs::read(file).unwrap()
+        };
+        assert!(table("parts") == table("whole"));
     }
 
     /// Cases that were performed for the files of parts.
@@ -184,7 +198,15 @@ fn a_job_array_of_slurm_makes_what_one_run_makes() {
         );
     }
     assert!(!stage.path().join("parts/results.txt").exists());
-    let results = ["--submit", "--json", "parts.jsonl", "--svg", "parts"];
+    let results = [
+        "--submit",
+        "--json",
+        "parts.jsonl",
+        "--svg",
+        "parts",
+        "--parquet",
+        "parts",
+    ];
     let told = done(&array(&[&["3"], &results[..]].concat()));
     let jobs: Vec<&str> = told.split_whitespace().collect();
     let [_, "parts", merge, "results"] = jobs[..] else {

@@ -377,7 +377,7 @@ fn json_lines_have_what_tables_have() {
     assert_eq!(methods.collect::<Vec<_>>(), ["inject", "rendezvous"]);
 }
 
-/// The example in Python prints the tables of these results, and what it writes as Parquet has all lines.
+/// The example in Python prints the tables of these results.
 #[test]
 fn results_are_read_in_python() {
     let Ok(python) = std::env::var("WEFT_PARQUET_READERS") else {
@@ -385,7 +385,7 @@ fn results_are_read_in_python() {
         return;
     };
     let stage = tempfile::tempdir().unwrap();
-    let lines = with_json(stage.path());
+    with_json(stage.path());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/results.py");
     let run = |command: &mut Command| {
         let output = command.current_dir(stage.path()).output().unwrap();
@@ -393,9 +393,7 @@ fn results_are_read_in_python() {
         assert!(output.status.success(), "{said}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let told = run(Command::new(&python)
-        .arg(&script)
-        .args(["results.jsonl", "results.parquet"]));
+    let told = run(Command::new(&python).arg(&script).arg("results.jsonl"));
     for part in [
         "metrics: 1\n",
         "\ttime\t",
@@ -406,7 +404,4 @@ fn results_are_read_in_python() {
     ] {
         assert!(told.contains(part), "{part:?}: {told}");
     }
-    let count = "import duckdb; print(duckdb.read_parquet('results.parquet').shape[0])";
-    let count = run(Command::new(&python).args(["-c", count]));
-    assert_eq!(count.trim().parse(), Ok(lines.len()));
 }

@@ -184,7 +184,7 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
         (
             "a.txt",
             String::new(),
-            "add format=: goal, ti, pairs, matrix",
+            "add format=: goal, ti, chakra, pairs, matrix",
         ),
         (
             "a.txt format=dumpi",

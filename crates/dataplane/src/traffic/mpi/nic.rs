@@ -14,7 +14,7 @@ use super::transfer::{Transfer, Transfers};
 use super::word;
 use crate::constants::SDMA_CALL;
 use crate::packets::{Notice, Picos, Simulation};
-use crate::traffic::Hosts;
+use crate::traffic::{Histogram, Hosts};
 
 /// Something that a program waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct Mpi {
     pub(super) connections: BTreeMap<(u32, u32), Connection>,
     done: VecDeque<Done>,
     pub(super) tally: Tally,
+    /// The first rank of each program, and the times of its messages.
+    latencies: Vec<(u32, Histogram)>,
 }
 
 impl Mpi {
@@ -72,6 +74,7 @@ impl Mpi {
             connections: BTreeMap::new(),
             done: VecDeque::new(),
             tally: Tally::default(),
+            latencies: Vec::new(),
             hosts,
         };
         mpi.add(ranks, stack, level);
@@ -88,6 +91,8 @@ impl Mpi {
             }
         }
         let stack = stack.within(self.hosts.mtu(level));
+        let first = self.ranks.len() as u32;
+        self.latencies.push((first, Histogram::default()));
         for host in hosts {
             let place = *host as usize;
             let (Some(processes), Some(nic)) = (processes.get(place), self.nics.get_mut(place))
@@ -114,6 +119,20 @@ impl Mpi {
         self.tally
     }
 
+    /// Of each program's messages, in the order in which its ranks were added, the times from handing over to the moment
+    /// at which the receiver has all of it.
+    pub fn latencies(&self) -> impl Iterator<Item = &Histogram> {
+        self.latencies.iter().map(|(_, latencies)| latencies)
+    }
+
+    /// A message has come to a rank.
+    fn note_latency(&mut self, rank: u32, latency: Picos) {
+        let after = self.latencies.partition_point(|(first, _)| *first <= rank);
+        if let Some((_, latencies)) = self.latencies.get_mut(after.saturating_sub(1)) {
+            latencies.add(latency);
+        }
+    }
+
     /// The host of a rank, by number.
     pub fn host(&self, rank: u32) -> u32 {
         let rank = self.ranks.get(rank as usize);
@@ -128,7 +147,7 @@ impl Mpi {
 
     /// Begins to send a message.
     pub fn send(&mut self, simulation: &mut Simulation, from: u32, to: u32, bytes: u64, tag: u32) {
-        let id = self.add_transfer(from, to, bytes, tag, false);
+        let id = self.add_transfer((from, to), bytes, tag, false, simulation.now());
         let method = self.transfers.get(id).method;
         let stack = self.ranks[from as usize].stack;
         let copy = stack.copy_time(bytes, stack.copies.0);
@@ -141,12 +160,19 @@ impl Mpi {
 
     /// Begins to read `bytes` from another rank, whose kernel sends them by itself.
     pub fn read(&mut self, simulation: &mut Simulation, to: u32, from: u32, bytes: u64, tag: u32) {
-        let id = self.add_transfer(from, to, bytes, tag, true);
+        let id = self.add_transfer((from, to), bytes, tag, true, simulation.now());
         let work = self.ranks[to as usize].stack.send;
         self.serve(simulation, to, work, word::START, u64::from(id));
     }
 
-    fn add_transfer(&mut self, from: u32, to: u32, bytes: u64, tag: u32, read: bool) -> u32 {
+    fn add_transfer(
+        &mut self,
+        (from, to): (u32, u32),
+        bytes: u64,
+        tag: u32,
+        read: bool,
+        begun: Picos,
+    ) -> u32 {
         let is_tcp = self.is_tcp(from);
         let rank = &mut self.ranks[from as usize];
         let serial = rank.begin();
@@ -165,6 +191,7 @@ impl Mpi {
             to,
             bytes,
             tag,
+            begun,
             serial,
             method,
             read,
@@ -271,6 +298,7 @@ impl Mpi {
                 if !transfer.read && transfer.asked > 0 {
                     self.window_over(simulation, transfer.to);
                 }
+                self.note_latency(transfer.to, simulation.now() - transfer.begun);
                 self.done.push_back(Done::Received {
                     rank: transfer.to,
                     from: transfer.from,

@@ -97,8 +97,6 @@ struct Progress {
     /// Messages that have come before an operation waited for them, and operations that wait, by sender and word.
     come: BTreeMap<(u32, u32), u32>,
     wait: BTreeMap<(u32, u32), VecDeque<u32>>,
-    /// When each operation began.
-    started: Vec<Picos>,
     /// When its last operation was over.
     ended: Picos,
     /// Bytes sent.
@@ -124,8 +122,6 @@ pub struct Schedule {
     progress: Vec<Progress>,
     /// Ranks that have not ended.
     left: usize,
-    /// Of each message, from the beginning of its send to its arrival.
-    latencies: Vec<Picos>,
     begun: Picos,
     ended: Option<Picos>,
 }
@@ -137,7 +133,6 @@ impl Schedule {
         let progress = |rank: &RankSchedule| Progress {
             waits: rank.waits(),
             left: rank.operations.len() as u32,
-            started: vec![0; rank.operations.len()],
             ..Progress::default()
         };
         Self {
@@ -148,7 +143,6 @@ impl Schedule {
                 .filter(|rank| !rank.operations.is_empty())
                 .count(),
             ranks,
-            latencies: Vec::new(),
             begun: 0,
             ended: None,
         }
@@ -165,13 +159,6 @@ impl Schedule {
             time: one.ended.saturating_sub(self.begun),
             sent: one.sent,
         })
-    }
-
-    /// Of each message that has come, the time from the beginning of its send, the shortest first.
-    pub fn latencies(&self) -> Vec<Picos> {
-        let mut latencies = self.latencies.clone();
-        latencies.sort_unstable();
-        latencies
     }
 
     /// Operations of a rank begin that wait for nothing any more, the last of these first.
@@ -220,7 +207,6 @@ impl Schedule {
         number: u32,
     ) -> bool {
         let state = &mut self.progress[rank as usize];
-        state.started[number as usize] = simulation.now();
         match self.ranks[rank as usize].operations[number as usize] {
             Operation::Compute { span: 0, .. } => true,
             Operation::Compute { span, processor } => {
@@ -316,10 +302,6 @@ impl Program for Schedule {
             Done::Sent { rank, tag } | Done::Timer { rank, tag } => (rank - self.first, tag),
             Done::Received { rank, from, tag } => {
                 let rank = rank - self.first;
-                let sender = self.progress.get((from - self.first) as usize);
-                if let Some(began) = sender.and_then(|one| one.started.get(tag as usize)) {
-                    self.latencies.push(simulation.now() - began);
-                }
                 let Some(number) = self.receive(rank, from - self.first, tag) else {
                     return;
                 };

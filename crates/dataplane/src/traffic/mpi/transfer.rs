@@ -1,6 +1,7 @@
 //! Messages in flight.
 
 use super::stack::Method;
+use crate::packets::Picos;
 
 /// A message.
 #[derive(Debug, Clone, Copy)]
@@ -10,6 +11,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     /// The program's word.
     pub(super) tag: u32,
+    /// When the program handed it over.
+    pub(super) begun: Picos,
     /// Its number among its sender's messages and requests.
     pub(super) serial: u32,
     pub(super) method: Method,
