@@ -67,7 +67,7 @@ export const shades = computed(() => {
 });
 
 /** The kind of each port as it is painted: where a share is asked for, trouble alone keeps its own colour. */
-export function painted(paint: Paint): Uint8Array {
+export function painted(paint: Exclude<Paint, "change">): Uint8Array {
   const own = shades.value;
   const all = columns.value;
   if (paint === "state" || all === undefined) {
