@@ -2,7 +2,7 @@
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
 import { measured } from "./measure";
-import { css, ground, ink, quiet } from "./palette";
+import { css, ground, ink, isPaper, quiet } from "./palette";
 import { type Box, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
@@ -94,7 +94,8 @@ export class Canvas {
   dress(dark: boolean): void {
     this.dark = dark;
     this.drawing.dress(dark);
-    this.redraw();
+    // A page that is printed waits for no frame.
+    isPaper() ? this.draw() : this.redraw();
   }
 
   /** Shows everything. */

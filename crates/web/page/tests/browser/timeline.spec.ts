@@ -118,6 +118,21 @@ test("ports are coloured by the time since their last change", async ({ page }) 
   expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
 });
 
+test("on paper the page is light, without what one clicks", async ({ page }) => {
+  await open(page, "");
+  await expect(page.locator(".timeline")).toBeVisible();
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  expect(await ground()).not.toBe("rgb(255, 255, 255)");
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await expect.poll(ground).toBe("rgb(255, 255, 255)");
+  await expect(page.locator(".timeline")).toBeHidden();
+  await expect(page.getByRole("button", { name: "SVG" })).toBeHidden();
+  // The picture is as light as the page: its legend has the colours that it has.
+  await expect(page.locator(".legend li", { hasText: "active" }).locator("i")).toHaveCSS("background-color", "rgb(157, 189, 210)");
+  await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+  await expect.poll(ground).not.toBe("rgb(255, 255, 255)");
+});
+
 test("a moment of which nothing is known is said to be one", async ({ page }) => {
   await open(page, "#/@2020-01-01T00:00:00Z");
   await expect(page.locator(".asof")).toContainText("nothing is known of 2020-01-01");
