@@ -36,7 +36,7 @@ export default defineConfig({
       name: "firefox",
       grep: NIGHT ? /./ : /@firefox/,
       // Pictures are compared, and times and costs measured, in one browser; a slow line is made by Chromium's own protocol.
-      testIgnore: ["pictures.spec.ts", "throttled.spec.ts", "cost.spec.ts", "night.spec.ts"],
+      testIgnore: ["pictures.spec.ts", "throttled.spec.ts", "cost.spec.ts", "night.spec.ts", "frames.spec.ts"],
       use: {
         ...SHARED,
         browserName: "firefox",

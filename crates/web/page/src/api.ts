@@ -2,6 +2,7 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
 import { EmulatorService } from "../gen/weft/emulator/v1/emulator_pb";
+import { CableService } from "../gen/weft/v1/cable_pb";
 import { ChangeService } from "../gen/weft/v1/change_pb";
 import { CounterService } from "../gen/weft/v1/counters_pb";
 import { FabricHealthService } from "../gen/weft/v1/health_pb";
@@ -16,6 +17,7 @@ const transport = createGrpcWebTransport({ baseUrl: location.origin });
 
 export const web = createClient(WebService, transport);
 export const healthCalls = createClient(FabricHealthService, transport);
+export const cableCalls = createClient(CableService, transport);
 export const changeCalls = createClient(ChangeService, transport);
 export const counterCalls = createClient(CounterService, transport);
 export const emulatorCalls = createClient(EmulatorService, transport);

@@ -2,7 +2,7 @@
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
 import { measured } from "./measure";
-import { css, ground, ink, quiet } from "./palette";
+import { css, ground, ink, isPaper, quiet } from "./palette";
 import { type Box, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
@@ -23,7 +23,8 @@ interface Told {
 
 /** Pixels for a unit at most. */
 const ZOOM_MAX = 60;
-/** Pixels for a unit from which on ports have their numbers. */
+/** Pixels for a unit from which on nodes have their names, and ports their numbers. */
+const NAMED = 6;
 const NUMBERED = 20;
 /** Room around everything, pixels. */
 const MARGIN = 14;
@@ -93,7 +94,8 @@ export class Canvas {
   dress(dark: boolean): void {
     this.dark = dark;
     this.drawing.dress(dark);
-    this.redraw();
+    // A page that is printed waits for no frame.
+    isPaper() ? this.draw() : this.redraw();
   }
 
   /** Shows everything. */
@@ -273,12 +275,12 @@ export class Canvas {
     context.fillStyle = quiet(this.dark);
     context.font = "12px system-ui, sans-serif";
     for (const part of picture.parts) {
-      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - 3, 13)];
+      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - (camera.zoom >= NAMED ? 16 : 3), 13)];
       const room = (part.x + part.w) * camera.zoom - part.x * camera.zoom;
       if (top < 0 || top > h + 20 || left > w || x(part.x + part.w) < 0) continue;
       if (!part.isPod || (room > 46 && camera.zoom > 2)) context.fillText(part.name, left, Math.max(top, 12));
     }
-    if (camera.zoom >= 6) {
+    if (camera.zoom >= NAMED) {
       const seen: Box = { x: this.unit(0, 0).x, y: this.unit(0, 0).y, w: w / camera.zoom, h: h / camera.zoom };
       this.nameNodes(context, picture, layout, seen, x, y, letters);
     }

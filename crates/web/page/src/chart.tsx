@@ -1,5 +1,6 @@
 // The load of a port over the readings since the page was opened.
 import { UNKNOWN, WHOLE } from "./fabric";
+import { SaveDrawing } from "./saving";
 import { readings } from "./store";
 import { useWidth } from "./width";
 
@@ -15,6 +16,11 @@ const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
 /** A time of the axis, seconds since 1970. */
 function clockOf(time: number): string {
   return new Date(time * 1000).toLocaleTimeString("en-GB");
+}
+
+/** The zone of times here. */
+function zone(): string {
+  return new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").at(-1) ?? "";
 }
 
 /** Multiples of a step within bounds. */
@@ -44,10 +50,11 @@ export function LoadChart({ ports, names }: { ports: number[]; names: string[] }
   const [holder, wide] = useWidth<HTMLDivElement>();
   return (
     <figure class="chart">
-      <figcaption>{names.map((name, at) => <span key={at} class={`line${at}`}><bdi>{name}</bdi></span>)}</figcaption>
+      <figcaption>{names.map((name, at) => <span key={at} class={`line${at}`}><bdi>{name}</bdi></span>)}<small class="quiet">times in {zone()}</small></figcaption>
       <div ref={holder} role="img" aria-label={`Load of ${names.join(" and ")}; the table has the last values`}>
         {wide.value > 0 && <Lines ports={ports} wide={wide.value} />}
       </div>
+      <SaveDrawing name={`load of ${names[0] ?? ""}`} />
     </figure>
   );
 }

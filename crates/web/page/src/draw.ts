@@ -1,18 +1,26 @@
-// Draws all ports at once: a square for each, its colour from a palette by one byte.
+// Draws all ports at once.
 //
-// Squares have corners of their own in place of being instances of one: a renderer in software takes as long for an instance as
-// for a call, seconds for 165,888.
-import { KINDS, RAMP_STEPS, Shade } from "./kinds";
+// Where a cell of the picture is and what it shows is looked up for each pixel of the screen, so that the time for a frame does
+// not grow with the fabric: a renderer in software takes seven times as long for a square of each of 165,888 ports. Squares are
+// left to the grounds of pods and switches, and to ports that are larger than their cells or have a shape.
+import { isWrong, KINDS, RAMP_STEPS, Shade } from "./kinds";
 import { colorOf, ground } from "./palette";
-import type { Picture } from "./picture";
+import type { Box, Picture } from "./picture";
 
-const VERTEX = `#version 300 es
+/** Where a place of the picture is on the screen. */
+const PLACED = `#version 300 es
 precision highp float;
-in vec4 box;
-in uint shade;
 uniform vec2 center;
 uniform vec2 scale;
+vec4 placed(vec2 at) {
+  return vec4((at - center) * scale, 0.0, 1.0);
+}`;
+
+const SQUARE_VERTEX = `${PLACED}
+in vec4 box;
+in uint shade;
 uniform float pixels;
+uniform float inset;
 uniform float lift;
 uniform sampler2D palette;
 flat out vec4 color;
@@ -20,25 +28,21 @@ flat out float shape;
 flat out float side;
 out vec2 place;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, (gl_VertexID >> 1) & 1);
+  int number = gl_VertexID % 6;
+  vec2 corner = vec2(number == 1 || number > 3, number == 2 || number == 3 || number == 5);
   vec4 found = texelFetch(palette, ivec2(int(shade), 0), 0);
   vec4 about = texelFetch(palette, ivec2(int(shade), 1), 0);
   color = vec4(found.rgb, 1.0);
   shape = floor(about.r * 255.0 + 0.5);
-  // What is wrong is never smaller than can be seen, and before everything else.
-  float wrong = about.g;
-  vec2 size = box.zw;
-  float inset = about.b > 0.5 ? 0.0 : 0.2 * clamp((pixels - 2.0) / 3.0, 0.0, 1.0);
-  vec2 own = size - inset;
-  vec2 least = vec2(wrong > 0.5 ? lift / pixels : 0.0);
-  vec2 shown = max(own, least);
-  vec2 at = box.xy + size * 0.5 + (corner - 0.5) * shown;
+  // What is wrong is never smaller than can be seen.
+  vec2 own = box.zw - (about.b > 0.5 ? 0.0 : 2.0 * inset);
+  vec2 shown = max(own, vec2(about.g > 0.5 ? lift / pixels : 0.0));
   side = min(shown.x, shown.y) * pixels;
   place = corner * 2.0 - 1.0;
-  gl_Position = vec4((at - center) * scale, about.b > 0.5 ? 0.6 : 0.3 - wrong * 0.6, 1.0);
+  gl_Position = placed(box.xy + box.zw * 0.5 + (corner - 0.5) * shown);
 }`;
 
-const FRAGMENT = `#version 300 es
+const SQUARE_FRAGMENT = `#version 300 es
 precision highp float;
 flat in vec4 color;
 flat in float shape;
@@ -56,6 +60,39 @@ void main() {
   drawn = color;
 }`;
 
+const CELLS_VERTEX = `${PLACED}
+uniform vec2 size;
+out vec2 at;
+void main() {
+  at = vec2(gl_VertexID & 1, gl_VertexID >> 1) * size;
+  gl_Position = placed(at);
+}`;
+
+/** Cells are rows of the picture, one after the other, in rows of a texture. */
+const CELLS_FRAGMENT = `#version 300 es
+precision highp float;
+precision highp int;
+precision highp usampler2D;
+in vec2 at;
+uniform vec2 size;
+uniform float reach;
+uniform usampler2D cells;
+uniform sampler2D palette;
+out vec4 drawn;
+void main() {
+  ivec2 cell = ivec2(at);
+  int number = cell.y * int(size.x) + cell.x;
+  uint shade = texelFetch(cells, ivec2(number & 2047, number >> 11), 0).r;
+  vec2 p = abs(fract(at) - 0.5);
+  if (shade == 255u || max(p.x, p.y) > reach) discard;
+  drawn = texelFetch(palette, ivec2(int(shade), 0), 0);
+}`;
+
+/** Cells in a row of the texture, as CELLS_FRAGMENT has it: no WebGL2 has fewer. */
+const TEXTURE_WIDE = 2048;
+/** A cell without a port, or with one that has a square of its own, as CELLS_FRAGMENT has it. */
+const NOTHING = 255;
+
 /** Shapes by kind: 0 a square, 1 a diamond, 2 a frame, 3 a cross, 4 a triangle. */
 export const SHAPES: Record<number, number> = {
   [Shade.Lost]: 3,
@@ -70,11 +107,8 @@ export const SHAPES: Record<number, number> = {
 
 /** Attributes. */
 const [BOX, SHADE] = [0, 1];
-/** Corners of a square, and those of its two triangles. */
-const CORNERS = 4;
-const TRIANGLES = [0, 1, 2, 2, 1, 3];
-/** The colour of a square at all of its corners. */
-const EACH_CORNER = 0x01010101;
+/** Corners of the two triangles of a square. */
+const CORNERS = 6;
 /** What is wrong is at least so large, pixels. */
 const LIFT = 9;
 
@@ -89,80 +123,97 @@ export interface Camera {
 const BOX_BYTES = 16;
 const PALETTE_SIZE = 256;
 
+interface Square {
+  box: Box;
+  shade: number;
+}
+
 export class Drawing {
   private readonly gl: WebGL2RenderingContext;
-  private readonly program: WebGLProgram;
-  private readonly vertices: WebGLVertexArrayObject;
+  private readonly squares: WebGLProgram;
+  private readonly cells: WebGLProgram;
   private readonly boxBuffer: WebGLBuffer;
   private readonly shadeBuffer: WebGLBuffer;
-  private readonly indexBuffer: WebGLBuffer;
-  /** Four bytes for each square, one for each corner. */
-  private shades = new Uint32Array(0);
-  private grounds = 0;
+  private picture: Picture | undefined;
+  private grounds: Square[] = [];
+  /** How many ports have a square. */
+  private marked = 0;
+  /** Of all ports, the place of its cell; and what each cell shows. */
+  private places = new Uint32Array(0);
+  private shown = new Uint8Array(0);
   private back = [0, 0, 0];
 
   /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement) {
-    const gl = canvas.getContext("webgl2", { antialias: false, alpha: false });
+    const gl = canvas.getContext("webgl2", { antialias: false, alpha: false, depth: false });
     if (gl === null) {
       throw new Error("this browser has no WebGL2: the tables show the same");
     }
     this.gl = gl;
-    this.program = programOf(gl);
-    this.vertices = gl.createVertexArray();
-    [this.boxBuffer, this.shadeBuffer, this.indexBuffer] = [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
-    gl.bindVertexArray(this.vertices);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.indexBuffer);
+    this.squares = programOf(gl, SQUARE_VERTEX, SQUARE_FRAGMENT);
+    this.cells = programOf(gl, CELLS_VERTEX, CELLS_FRAGMENT);
+    [this.boxBuffer, this.shadeBuffer] = [gl.createBuffer(), gl.createBuffer()];
     gl.bindBuffer(gl.ARRAY_BUFFER, this.boxBuffer);
     gl.enableVertexAttribArray(BOX);
     gl.vertexAttribPointer(BOX, 4, gl.FLOAT, false, BOX_BYTES, 0);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.shadeBuffer);
     gl.enableVertexAttribArray(SHADE);
     gl.vertexAttribIPointer(SHADE, 1, gl.UNSIGNED_BYTE, 1, 0);
-    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
-    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
-      gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+    for (const unit of [gl.TEXTURE1, gl.TEXTURE0]) {
+      gl.activeTexture(unit);
+      gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
+      for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) {
+        gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
+      }
     }
+    gl.useProgram(this.cells);
+    gl.uniform1i(gl.getUniformLocation(this.cells, "cells"), 1);
   }
 
-  /** Takes another fabric: grounds of pods, of tiles, and a cell for each port. */
+  /** Takes another fabric: grounds of pods, of switches, and a cell for each port. */
   take(picture: Picture): void {
-    const { gl } = this;
-    const { layout } = picture;
-    const pods = picture.parts.filter((part) => part.isPod);
-    const tiles = picture.boxes.filter((_, node) => layout.isSwitch(node));
-    this.grounds = pods.length + tiles.length;
-    const squares = this.grounds + layout.ports;
-    const boxes = new Float32Array(squares * CORNERS * 4);
-    let at = 0;
-    const add = (...box: [number, number, number, number]) => {
-      for (let corner = 0; corner < CORNERS; corner++, at += 4) boxes.set(box, at);
-    };
-    pods.forEach(({ x, y, w, h }) => add(x - 1, y, w + 2, h + 1));
-    tiles.forEach(({ x, y, w, h }) => add(x - 0.4, y - 0.4, w + 0.8, h + 0.8));
+    const { layout, w, h } = picture;
+    this.picture = picture;
+    const pods = picture.parts.filter((part) => part.isPod).map(({ x, y, w, h }) => ({ box: { x: x - 1, y, w: w + 2, h: h + 1 }, shade: Shade.Pod }));
+    const tiles = picture.boxes.filter((_, node) => layout.isSwitch(node)).map(({ x, y, w, h }) => ({ box: { x: x - 0.4, y: y - 0.4, w: w + 0.8, h: h + 0.8 }, shade: Shade.Tile }));
+    this.grounds = [...pods, ...tiles];
+    this.places = new Uint32Array(layout.ports);
     for (let port = 0; port < layout.ports; port++) {
-      const cell = picture.cell(port);
-      add(cell.x, cell.y, 1, 1);
+      const { x, y } = picture.cell(port);
+      this.places[port] = y * w + x;
     }
-    this.shades = new Uint32Array(squares);
-    this.shades.fill(Shade.Pod * EACH_CORNER, 0, pods.length).fill(Shade.Tile * EACH_CORNER, pods.length, this.grounds);
-    const indices = Uint32Array.from({ length: squares * TRIANGLES.length }, (_, at) => Math.floor(at / TRIANGLES.length) * CORNERS + TRIANGLES[at % TRIANGLES.length]);
-    gl.bindVertexArray(this.vertices);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, indices, gl.STATIC_DRAW);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.boxBuffer);
-    gl.bufferData(gl.ARRAY_BUFFER, boxes, gl.STATIC_DRAW);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.shadeBuffer);
-    gl.bufferData(gl.ARRAY_BUFFER, this.shades, gl.DYNAMIC_DRAW);
+    this.shown = new Uint8Array(Math.ceil((w * h) / TEXTURE_WIDE) * TEXTURE_WIDE).fill(NOTHING);
+    this.paint(new Uint8Array(layout.ports).fill(NOTHING));
   }
 
   /** Takes the colours of all ports. */
   paint(shades: Uint8Array): void {
-    if (shades.length + this.grounds !== this.shades.length) {
+    const { gl, picture, places, shown } = this;
+    if (picture === undefined || shades.length !== places.length) {
       return;
     }
-    shades.forEach((shade, port) => (this.shades[this.grounds + port] = shade * EACH_CORNER));
-    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.shadeBuffer);
-    this.gl.bufferSubData(this.gl.ARRAY_BUFFER, 0, this.shades);
+    // What is wrong is drawn last, before everything else.
+    const [calm, wrong]: [Square[], Square[]] = [[], []];
+    shades.forEach((shade, port) => {
+      const isMarked = isWrong(shade) || SHAPES[shade] !== undefined;
+      shown[places[port]] = isMarked ? NOTHING : shade;
+      if (isMarked) (isWrong(shade) ? wrong : calm).push({ box: picture.cell(port), shade });
+    });
+    const squares = [...this.grounds, ...calm, ...wrong];
+    this.marked = squares.length - this.grounds.length;
+    const [boxes, colors] = [new Float32Array(squares.length * CORNERS * 4), new Uint8Array(squares.length * CORNERS)];
+    for (let corner = 0; corner < colors.length; corner++) {
+      const { box, shade } = squares[Math.floor(corner / CORNERS)];
+      [boxes[corner * 4], boxes[corner * 4 + 1], boxes[corner * 4 + 2], boxes[corner * 4 + 3]] = [box.x, box.y, box.w, box.h];
+      colors[corner] = shade;
+    }
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.boxBuffer);
+    gl.bufferData(gl.ARRAY_BUFFER, boxes, gl.DYNAMIC_DRAW);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.shadeBuffer);
+    gl.bufferData(gl.ARRAY_BUFFER, colors, gl.DYNAMIC_DRAW);
+    gl.activeTexture(gl.TEXTURE1);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8UI, TEXTURE_WIDE, shown.length / TEXTURE_WIDE, 0, gl.RED_INTEGER, gl.UNSIGNED_BYTE, shown);
+    gl.activeTexture(gl.TEXTURE0);
   }
 
   /** Takes the colours of a theme. */
@@ -183,28 +234,39 @@ export class Drawing {
   }
 
   draw(camera: Camera, ratio: number): void {
-    const { gl, program } = this;
+    const { gl, picture } = this;
     const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
     gl.viewport(0, 0, w, h);
-    gl.enable(gl.DEPTH_TEST);
-    gl.depthFunc(gl.LEQUAL);
     gl.clearColor(this.back[0], this.back[1], this.back[2], 1);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    if (picture === undefined) return;
     const pixels = camera.zoom * ratio;
-    const uniform = (name: string) => gl.getUniformLocation(program, name);
-    gl.useProgram(program);
-    gl.uniform2f(uniform("center"), camera.x, camera.y);
-    gl.uniform2f(uniform("scale"), (2 * pixels) / w, (-2 * pixels) / h);
-    gl.uniform1f(uniform("pixels"), pixels);
-    gl.uniform1f(uniform("lift"), LIFT * ratio);
-    gl.bindVertexArray(this.vertices);
-    gl.drawElements(gl.TRIANGLES, this.shades.length * TRIANGLES.length, gl.UNSIGNED_INT, 0);
+    // Between ports there is ground to be seen where there are pixels for it.
+    const inset = 0.1 * Math.min(1, Math.max(0, (pixels - 2) / 3));
+    const begin = (program: WebGLProgram) => {
+      const uniform = (name: string) => gl.getUniformLocation(program, name);
+      gl.useProgram(program);
+      gl.uniform2f(uniform("center"), camera.x, camera.y);
+      gl.uniform2f(uniform("scale"), (2 * pixels) / w, (-2 * pixels) / h);
+      gl.uniform1f(uniform("pixels"), pixels);
+      gl.uniform1f(uniform("lift"), LIFT * ratio);
+      gl.uniform1f(uniform("inset"), inset);
+      gl.uniform1f(uniform("reach"), 0.5 - inset);
+      gl.uniform2f(uniform("size"), picture.w, picture.h);
+    };
+    const grounds = this.grounds.length * CORNERS;
+    begin(this.squares);
+    gl.drawArrays(gl.TRIANGLES, 0, grounds);
+    begin(this.cells);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    begin(this.squares);
+    gl.drawArrays(gl.TRIANGLES, grounds, this.marked * CORNERS);
   }
 }
 
-function programOf(gl: WebGL2RenderingContext): WebGLProgram {
+function programOf(gl: WebGL2RenderingContext, vertex: string, fragment: string): WebGLProgram {
   const program = gl.createProgram();
-  for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]] as const) {
     const shader = gl.createShader(kind);
     if (shader === null) {
       throw new Error("the graphics context is lost: load the page again");

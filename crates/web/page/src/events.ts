@@ -16,6 +16,8 @@ export interface Told {
   /** The node that it is about; its port, 0 for the whole node. */
   guid?: bigint;
   port?: number;
+  /** Whether the node, or the cable of the port, is another since, or is used in another way. */
+  changes?: boolean;
 }
 
 type Line = Omit<Told, "token" | "time">;
@@ -42,28 +44,28 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     case "sweepEnded":
       return { text: `sweep ${content.value.number} is over`, tone: "plain" };
     case "nodeAppeared":
-      return { text: `node appeared: ${content.value.name}`, tone: "good", guid: content.value.guid, port: 0 };
+      return { text: `node appeared: ${content.value.name}`, tone: "good", guid: content.value.guid, port: 0, changes: true };
     case "nodeVanished":
-      return { text: `node vanished: ${content.value.name}`, tone: "bad", guid: content.value.guid, port: 0 };
+      return { text: `node vanished: ${content.value.name}`, tone: "bad", guid: content.value.guid, port: 0, changes: true };
     case "linkAppeared":
     case "linkVanished": {
       const link = content.value;
       const ends = `${at(link.a, link.aName)} – ${at(link.b, link.bName)}`;
       const [word, tone] = content.case === "linkVanished" ? (["vanished", "bad"] as const) : (["appeared", "good"] as const);
-      return { text: `link ${word}: ${ends}`, tone, ...place(link.a) };
+      return { text: `link ${word}: ${ends}`, tone, ...place(link.a), changes: true };
     }
     case "portChanged": {
       const { port, nodeName, action, author, reason } = content.value;
       const done = (PortAction[action] ?? "changed").toLowerCase().replaceAll("_", " ");
       const [by, why] = [author && ` by ${author}`, reason && `: ${reason}`];
-      return { text: `${at(port, nodeName)}: ${done}${by}${why}`, tone: "plain", ...place(port) };
+      return { text: `${at(port, nodeName)}: ${done}${by}${why}`, tone: "plain", ...place(port), changes: true };
     }
     case "portQuarantined":
-      return about("in quarantine", content.value.port, "bad", content.value.comment);
+      return { ...about("in quarantine", content.value.port, "bad", content.value.comment), changes: true };
     case "portReleased":
-      return about("quarantine is over", content.value.port, "good", "");
+      return { ...about("quarantine is over", content.value.port, "good", ""), changes: true };
     case "linkIsolated":
-      return about("out of use", content.value.a, "bad", content.value.what);
+      return { ...about("out of use", content.value.a, "bad", content.value.what), changes: true };
     case "linkSpared":
       return about("stays in use with errors", content.value.a, "bad", content.value.what);
     case "linkErrorsOver":

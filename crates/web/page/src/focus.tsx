@@ -7,10 +7,12 @@ import { LoadChart } from "./chart";
 import { type Layout, NO_PEER, NO_TIER } from "./fabric";
 import { One } from "./health";
 import { isWrong, kindOf, Shade } from "./kinds";
+import { Cable } from "./cable";
 import { Neighbours } from "./neighbours";
 import { at } from "./past";
 import { usePolled } from "./poll";
 import { PortOrders } from "./port_orders";
+import { SaveTable } from "./saving";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
 import { Events, Since } from "./timeline";
@@ -49,6 +51,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           <Neighbours nodes={nodes} node={node} chosen={number} />
           {at >= 0 && <PortFacts nodes={nodes} at={at} />}
           {at >= 0 && <Counters guid={guid} number={number} />}
+          {at >= 0 && moment.value === undefined && <Cable guid={guid} number={number} />}
         </div>
         <div>
           <Wrong guid={guid} number={port > 0 ? number : 0} />
@@ -134,6 +137,7 @@ function Counters({ guid, number }: { guid: bigint; number: number }) {
             ))}
           </tbody>
         </table>
+        <SaveTable name="counters" />
       </div>
       <p class="quiet">Counters that are 0 and not shown: {totals.length - shown.length}. Data in flits of 8 bytes.</p>
     </>

@@ -6,6 +6,7 @@ import { addressOf, go } from "./address";
 import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN } from "./fabric";
 import { busier, isWrong, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, ground, isDark } from "./palette";
+import { saveCsv, savePng } from "./save";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
 import { many } from "./words";
 
@@ -195,6 +196,8 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
         />
       </div>
       <p class="quiet status"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
+      <button type="button" class="more" onClick={() => canvas.current !== null && savePng("matrix", [canvas.current])}>Save as PNG</button>{" "}
+      <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest"], ...[...found.pairs.values()].map((pair) => [nodes.names[pair.lower], nodes.names[pair.upper], pair.up, pair.links, percent(pair.load)])])}>Save all pairs as CSV</button>
     </>
   );
 }

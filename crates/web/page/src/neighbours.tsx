@@ -3,6 +3,7 @@ import { addressOf } from "./address";
 import { type Layout, NO_PEER } from "./fabric";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { colorOf, css, isDark } from "./palette";
+import { SaveDrawing } from "./saving";
 import { scheme, shades, theme } from "./store";
 
 /** Neighbours that are drawn. */
@@ -77,6 +78,7 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
         </foreignObject>
       </svg>
       {more > 0 && <p class="quiet">and {more} more</p>}
+      <SaveDrawing name={`neighbours of ${nodes.names[node]}`} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // The whole fabric in one picture, with what is wrong beside it.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { aged, changed } from "./ages";
 import { addressOf, go, PAINTS, type Paint, view } from "./address";
 import { Canvas, type Hovered } from "./canvas";
 import { Kind } from "./fabric";
@@ -11,8 +12,10 @@ import { colorOf, css, isDark } from "./palette";
 import { Ramp } from "./ramp";
 import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
 import { PortsTable } from "./tables";
+import { Since } from "./timeline";
+import { clock } from "./words";
 
-const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits" };
+const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits", change: "last change" };
 
 export function Overview({ paint }: { paint: Paint }) {
   return (
@@ -23,21 +26,23 @@ export function Overview({ paint }: { paint: Paint }) {
         <Figures />
       </section>
       <section class="main" aria-label="Fabric">
-        <div class="bar">
-          <fieldset class="paints">
-            <legend class="quiet">Colour by</legend>
-            {PAINTS.map((one) => (
-              <a key={one} class={one === paint ? "chip on" : "chip"} href={addressOf({ kind: "overview", paint: one })} aria-current={one === paint ? "true" : undefined}>
-                {PAINT_NAMES[one]}
-              </a>
-            ))}
-          </fieldset>
-          <Legend paint={paint} />
-        </div>
         <PictureView paint={paint} />
         <PortsTable />
       </section>
     </div>
+  );
+}
+
+function Paints({ paint }: { paint: Paint }) {
+  return (
+    <fieldset class="paints">
+      <legend class="quiet">Colour by</legend>
+      {PAINTS.map((one) => (
+        <a key={one} class={one === paint ? "chip on" : "chip"} href={addressOf({ kind: "overview", paint: one })} aria-current={one === paint ? "true" : undefined}>
+          {PAINT_NAMES[one]}
+        </a>
+      ))}
+    </fieldset>
   );
 }
 
@@ -48,7 +53,7 @@ function Legend({ paint }: { paint: Paint }) {
   const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled));
   return (
     <ul class="legend">
-      {paint !== "state" && <li><Ramp /></li>}
+      {paint !== "state" && <li>{paint === "change" ? <Ramp from={<>not <Since /></>} to="just now" /> : <Ramp />}</li>}
       {shown.map(({ shade, name, what }) => (
         <li key={shade} title={what}>
           <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />
@@ -59,6 +64,7 @@ function Legend({ paint }: { paint: Paint }) {
   );
 }
 
+/** The picture, with what is chosen about it above: beside it there is no room, and over it a switch would be below. */
 function PictureView({ paint }: { paint: Paint }) {
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<Canvas | undefined>(undefined);
@@ -90,7 +96,7 @@ function PictureView({ paint }: { paint: Paint }) {
   });
   useSignalEffect(() => {
     const start = performance.now();
-    canvas.current?.paint(painted(chosen.value));
+    canvas.current?.paint(chosen.value === "change" ? aged() : painted(chosen.value));
     measured("weft-paint", start);
   });
   const summary = useComputed(() => {
@@ -100,20 +106,26 @@ function PictureView({ paint }: { paint: Paint }) {
     return `Picture of ${nodes.nodes} nodes by tier: ${said.join(", ")}. The table below has the same.`;
   });
   return (
-    <div class="picture">
-      <div class="canvas" ref={holder} tabIndex={0} role="img" aria-label={summary.value} />
-      {failed.value !== "" && <p class="notice">{failed.value}</p>}
-      {layout.value === undefined && <p class="notice">reading the fabric…</p>}
-      {layout.value !== undefined && layout.value.nodes === 0 && <p class="notice">No node is known yet: the first sweep has not ended.</p>}
-      {hovered.value !== undefined && <Tip hovered={hovered.value} />}
-      <div class="zoom">
-        <button type="button" title="Zoom in (+)" onClick={() => canvas.current?.zoomBy(1.6)}>+</button>
-        <button type="button" title="Zoom out (−)" onClick={() => canvas.current?.zoomBy(1 / 1.6)}>−</button>
-        <button type="button" title="Show all (0)" onClick={() => canvas.current?.fit()}>all</button>
-        <button type="button" title="Save the picture as PNG" onClick={() => canvas.current?.save()}>PNG</button>
-        <button type="button" title="Save the whole fabric as a drawing (SVG)" onClick={() => canvas.current?.saveDrawing()}>SVG</button>
+    <>
+      <div class="bar">
+        <Paints paint={paint} />
+        <Legend paint={paint} />
+        <div class="zoom">
+          <button type="button" title="Zoom in (+)" onClick={() => canvas.current?.zoomBy(1.6)}>+</button>
+          <button type="button" title="Zoom out (−)" onClick={() => canvas.current?.zoomBy(1 / 1.6)}>−</button>
+          <button type="button" title="Show all (0)" onClick={() => canvas.current?.fit()}>all</button>
+          <button type="button" title="Save the picture as PNG" onClick={() => canvas.current?.save()}>PNG</button>
+          <button type="button" title="Save the whole fabric as a drawing (SVG)" onClick={() => canvas.current?.saveDrawing()}>SVG</button>
+        </div>
       </div>
-    </div>
+      <div class="picture">
+        <div class="canvas" ref={holder} tabIndex={0} role="img" aria-label={summary.value} />
+        {failed.value !== "" && <p class="notice">{failed.value}</p>}
+        {layout.value === undefined && <p class="notice">reading the fabric…</p>}
+        {layout.value !== undefined && layout.value.nodes === 0 && <p class="notice">No node is known yet: the first sweep has not ended.</p>}
+        {hovered.value !== undefined && <Tip hovered={hovered.value} />}
+      </div>
+    </>
   );
 }
 
@@ -126,6 +138,7 @@ function Tip({ hovered }: { hovered: Hovered }) {
   const peer = port < 0 ? undefined : nodes.peers[port];
   const shade = port < 0 ? 0 : shadeOf(now.get(Kind.State)[port], now.get(Kind.Marks)[port]);
   const far = peer === undefined || peer >= nodes.ports ? undefined : nodes.nodeOf[peer];
+  const since = changed.value.get(port);
   const right = hovered.x > hovered.width / 2;
   return (
     <div class="tip" style={{ left: right ? "auto" : `${hovered.x + 14}px`, right: right ? `${hovered.width - hovered.x + 14}px` : "auto", top: `${Math.max(4, hovered.y - 20)}px` }}>
@@ -136,6 +149,7 @@ function Tip({ hovered }: { hovered: Hovered }) {
           port {nodes.number(port)}: {kindOf(shade).name}
           {far !== undefined && peer !== undefined && <>, to <bdi>{nodes.names[far]}</bdi> port {nodes.number(peer)}</>}
           {shade === Shade.Active && <><br />load {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}</>}
+          {since !== undefined && <><br />last change {clock(since)}</>}
         </>
       )}
     </div>

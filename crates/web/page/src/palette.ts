@@ -54,8 +54,14 @@ const LIGHT: Colors = {
   ramp: ["#dfe8ef", "#a9c9dd", "#6ba3c4", "#3a7fa8", "#7a5a9a", "#4a1a5a"].map(hex),
 };
 
-/** Whether the page is dark now. */
+/** Whether the page is being printed. */
+export function isPaper(): boolean {
+  return matchMedia("print").matches;
+}
+
+/** Whether the page is dark now; on paper it never is. */
 export function isDark(theme: string): boolean {
+  if (isPaper()) return false;
   return theme === "" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 

@@ -16,14 +16,15 @@ export interface Part extends Box {
   isPod: boolean;
 }
 
+// All of these are whole cells, so that a port's cell is found from a place by its numbers alone.
 /** Cells of a switch's tile side by side. */
 const TILE_WIDE = 12;
 /** Between tiles side by side. */
-const GAP = 1.5;
+const GAP = 2;
 /** Between rows of tiles: room for a name, and more than between a tile and its hosts. */
-const ROW_GAP = 2.2;
+const ROW_GAP = 2;
 /** Between a tile and its hosts, between pods, and between tiers. */
-const HOST_GAP = 0.7;
+const HOST_GAP = 1;
 const POD_GAP = 5;
 const TIER_GAP = 7;
 /** Room for the name above a tier or a pod. */

@@ -8,6 +8,7 @@ import { operationCalls, ORDER_PATIENCE, routeCalls } from "./api";
 import { propose } from "./dialog";
 import { Drains } from "./plans";
 import { usePolled } from "./poll";
+import { SaveTable } from "./saving";
 import { Back } from "./way_back";
 import { mayOrder, WhyNot } from "./who";
 import { clock, many, stateText } from "./words";
@@ -174,6 +175,7 @@ function Does({ plan }: { plan: RoutePlan }) {
             ))}
           </tbody>
         </table>
+        <SaveTable name="before and after" />
       </div>
       {plan.notes.length > 0 && <ul class="plain quiet">{plan.notes.map((note, key) => <li key={key}><bdi>{note}</bdi></li>)}</ul>}
     </>

@@ -8,6 +8,7 @@ import { addressAt, addressOf, go, moment } from "./address";
 import { operationCalls, PLAN_PATIENCE, routeCalls, whyOf } from "./api";
 import { type Layout, NO_PEER } from "./fabric";
 import { usePolled } from "./poll";
+import { SaveTable } from "./saving";
 import { Picker } from "./search";
 import { layout, source } from "./store";
 import { mayAdminister, mayOrder, WhyNot } from "./who";
@@ -241,6 +242,7 @@ export function Drains() {
               })}
             </tbody>
           </table>
+          <SaveTable name="drained" />
         </div>
       )}
       {why.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{why.value}</bdi></p>}
@@ -275,6 +277,7 @@ function Operations() {
               })}
             </tbody>
           </table>
+          <SaveTable name="plans" />
         </div>
       )}
     </>

@@ -28,10 +28,27 @@ export function saveSvg(name: string, drawing: string): void {
   save(`${name}.svg`, new Blob([drawing], { type: "image/svg+xml" }));
 }
 
-/** Saves the drawing within an element. */
+/** Styles of the page that a drawing takes with it. */
+const STYLES = ["fill", "stroke", "stroke-width", "color", "font-size", "font-family", "text-align"];
+
+/** Saves the drawing within an element, with the colours that it has on the page. */
 export function saveDrawing(name: string, holder: Element | null): void {
   const drawing = holder?.querySelector("svg");
-  if (drawing) saveSvg(name, new XMLSerializer().serializeToString(drawing));
+  if (!drawing) return;
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  const copies = copy.querySelectorAll<SVGElement>("*");
+  drawing.querySelectorAll("*").forEach((one, at) => {
+    const own = getComputedStyle(one);
+    STYLES.forEach((style) => copies[at].style.setProperty(style, own.getPropertyValue(style)));
+  });
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  saveSvg(name, new XMLSerializer().serializeToString(copy));
+}
+
+/** Saves the table within an element as it is shown. */
+export function saveTable(name: string, holder: Element | null): void {
+  const rows = holder?.querySelector("table")?.rows ?? [];
+  saveCsv(name, Array.from(rows, (row) => Array.from(row.cells, (cell) => cell.textContent ?? "")));
 }
 
 function save(name: string, blob: Blob): void {

@@ -9,6 +9,7 @@ import { Columns, Kind, Layout, State } from "./fabric";
 import { rampOf, Shade, shadeOf } from "./kinds";
 import type { Paint } from "./address";
 import { measured } from "./measure";
+import { isPaper } from "./palette";
 import { colorWords } from "./words";
 
 /** Time from one question to the next, milliseconds. */
@@ -67,7 +68,7 @@ export const shades = computed(() => {
 });
 
 /** The kind of each port as it is painted: where a share is asked for, trouble alone keeps its own colour. */
-export function painted(paint: Paint): Uint8Array {
+export function painted(paint: Exclude<Paint, "change">): Uint8Array {
   const own = shades.value;
   const all = columns.value;
   if (paint === "state" || all === undefined) {
@@ -243,10 +244,11 @@ effect(() => {
 
 /** The theme that was chosen; none follows the system. */
 export const theme = signal(localStorage.getItem("theme") ?? "");
-/** Goes up when the system's theme changes. */
+/** Goes up when the system's theme changes, and when the page is printed. */
 export const scheme = signal(0);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => scheme.value++);
+for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", () => scheme.value++);
 effect(() => {
-  document.documentElement.dataset["theme"] = theme.value;
+  scheme.value;
+  document.documentElement.dataset["theme"] = isPaper() ? "light" : theme.value;
   localStorage.setItem("theme", theme.value);
 });

@@ -60,7 +60,7 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
     ...picture.parts.filter((part) => part.isPod).map((part) => rect(part, Shade.Pod)),
     ...switches.map(({ box }) => rect(box, Shade.Tile)),
     // What is wrong is before everything else.
-    ...[...paths].sort(([a], [b]) => Number(isWrong(a)) - Number(isWrong(b))).map(([shade, own]) => `<path fill="${fill(shade)}" fill-rule="evenodd" d="${own.join("")}"><title>${names.get(shade) ?? "load"}: ${own.length}</title></path>`),
+    ...[...paths].sort(([a], [b]) => Number(isWrong(a)) - Number(isWrong(b))).map(([shade, own]) => `<path fill="${fill(shade)}" fill-rule="evenodd" d="${own.join("")}"><title>${names.get(shade) ?? "active"}: ${own.length}</title></path>`),
     ...picture.parts.map((part) => label(part.x + 0.4, part.y + TITLE, TITLE, part.name, Math.max(part.w, 40))),
     ...switches.map(({ box, name }) => label(box.x, box.y - 0.3, NAME, name, box.w)),
     "</svg>",

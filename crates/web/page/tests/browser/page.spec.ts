@@ -1,5 +1,5 @@
 // The page against a running daemon.
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Locator, type Page, test } from "@playwright/test";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
@@ -158,6 +158,59 @@ test("the whole fabric is saved as a drawing", async ({ page }) => {
   expect(found.kinds.join()).toMatch(/active: \d+/);
 });
 
+/** What a button saves: the name of the file, and its text. */
+async function saved(page: Page, button: Locator): Promise<{ name: string; text: string }> {
+  const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+}
+
+test("pictures and tables of a port and of the matrix are saved", async ({ page }) => {
+  await open(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("edge7:3");
+  await page.keyboard.press("Enter");
+  const counters = page.getByRole("region", { name: "Counters" });
+  const table = await saved(page, counters.getByRole("button", { name: "Save as CSV" }));
+  expect(table.name).toBe("counters.csv");
+  expect(table.text).toMatch(/^Counter,Total\r\n(.+\r\n)*xmit data,/);
+  const picture = await saved(page, page.getByRole("region", { name: "Neighbours and cables" }).getByRole("button", { name: "Save as SVG" }));
+  expect(picture.name).toBe("neighbours of edge7.svg");
+  // The colours of the page are in it.
+  const color = await page.locator(".neighbours .own").evaluate((own) => getComputedStyle(own).fill);
+  expect(picture.text).toContain(`fill: ${color}`);
+  await expect(page.locator(".chart")).toBeVisible();
+  expect((await saved(page, page.locator(".chart").getByRole("button", { name: "Save as SVG" }))).name).toBe("load of edge7 port 3.svg");
+
+  await page.getByRole("link", { name: "Matrix" }).click();
+  expect((await saved(page, page.getByRole("button", { name: "Save as PNG" }))).text).toMatch(/PNG/);
+  const pairs = (await saved(page, page.getByRole("button", { name: "Save all pairs as CSV" }))).text.trimEnd().split("\r\n");
+  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest");
+  // 48 edge switches, each with a link to each of 24 core switches.
+  expect(pairs.length).toBe(1 + 48 * 24);
+});
+
+test("a port has what is known of its cable", async ({ page }) => {
+  await open(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("edge7:30");
+  await page.keyboard.press("Enter");
+  const cable = page.locator("h2", { hasText: /^Cable$/ }).locator("+ p");
+  const rows = () => daemon.weft("report", "cablehealth").split("\n");
+  const serial = () => /;(W[0-9]+);/.exec(rows().find((row) => /edge7;2;0x[0-9a-f]+;0x[0-9a-f]+; *30;/.test(row)) ?? "")?.[1];
+  await expect.poll(serial).toBeDefined();
+  await expect(cable).toContainText(`Weft emulator, WEFT-AOC-10M, serial number ${serial()}`);
+});
+
+test("nothing covers the picture on a low window", async ({ page }) => {
+  await page.setViewportSize({ width: 1000, height: 560 });
+  await open(page);
+  const picture = await page.locator(".canvas").boundingBox();
+  for (const button of await page.locator(".zoom button").all()) {
+    const own = await button.boundingBox();
+    expect((own?.y ?? Infinity) + (own?.height ?? 0)).toBeLessThanOrEqual(picture?.y ?? 0);
+  }
+});
+
 test("the matrix names the pair whose link is missing", { tag: "@firefox" }, async ({ page }) => {
   await open(page);
   await page.getByRole("link", { name: "Matrix" }).click();
@@ -213,7 +266,7 @@ for (const scheme of ["dark", "light"] as const) {
   test(`nothing stands in the way of who does not see it well: ${scheme}`, { tag: scheme === "dark" ? "@firefox" : [] }, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
     daemon.cause("link-down", "edge1:32");
-    for (const hash of ["", "#/by/load", "#/route/0x0011750101000001/0x0011750101000002", "#/matrix", "#/events"]) {
+    for (const hash of ["", "#/by/load", "#/by/change", "#/route/0x0011750101000001/0x0011750101000002", "#/matrix", "#/events"]) {
       await page.goto(daemon.page + hash);
       await expect(page.locator("main h1").first()).toBeVisible();
       await expect(page.locator(".source")).toBeVisible();

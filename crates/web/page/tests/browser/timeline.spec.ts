@@ -1,5 +1,6 @@
 // The past: what happened, by whom, and the fabric as it was.
 import { expect, type Page, test } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { looksWell } from "./looks";
@@ -99,6 +100,37 @@ test("events tell what people changed, with the reason, and their times lead to 
   await expect(page.locator(".asof")).toContainText("As of");
   await page.getByRole("link", { name: "Route" }).click();
   await expect(page).toHaveURL(/#\/route@.*Z$/);
+});
+
+test("ports are coloured by the time since their last change", async ({ page }) => {
+  // Ports by colour, as the drawing of the whole fabric tells: the number of each, the rarest first.
+  const colors = async (hash: string) => {
+    await open(page, hash);
+    await expect(page.locator(".legend")).toContainText("just now");
+    await expect(page.locator(".timeline")).toBeVisible();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
+    const drawing = readFileSync(await file.path(), "utf8");
+    return [...drawing.matchAll(/<title>active: (\d+)</g)].map(([, count]) => Number(count)).sort((a, b) => a - b);
+  };
+  // Port 5 of edge1, port 6 of edge2, and the other ends of their cables.
+  await expect.poll(() => colors(`#/by/change@${mended}`)).toEqual([4, 60]);
+  // At the first moment the one cable is lost, and nothing else has changed since the fabric came up.
+  expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
+});
+
+test("on paper the page is light, without what one clicks", async ({ page }) => {
+  await open(page, "");
+  await expect(page.locator(".timeline")).toBeVisible();
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  expect(await ground()).not.toBe("rgb(255, 255, 255)");
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await expect.poll(ground).toBe("rgb(255, 255, 255)");
+  await expect(page.locator(".timeline")).toBeHidden();
+  await expect(page.getByRole("button", { name: "SVG" })).toBeHidden();
+  // The picture is as light as the page: its legend has the colours that it has.
+  await expect(page.locator(".legend li", { hasText: "active" }).locator("i")).toHaveCSS("background-color", "rgb(157, 189, 210)");
+  await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+  await expect.poll(ground).not.toBe("rgb(255, 255, 255)");
 });
 
 test("a moment of which nothing is known is said to be one", async ({ page }) => {

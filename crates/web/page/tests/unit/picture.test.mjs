@@ -50,7 +50,8 @@ for (const [name, layout] of [["three tiers", tree(6, 4, 5, 8)], ["one pod", tre
       for (let port = 0; port < layout.ports; port++) {
         const cell = picture.cell(port);
         assert.ok(cell.x >= -0.01 && cell.y >= 0 && cell.x + 1 <= picture.w + 0.01 && cell.y + 1 <= picture.h + 0.01, `${name} ${port}`);
-        const key = `${cell.x.toFixed(2)} ${cell.y.toFixed(2)}`;
+        assert.ok(Number.isInteger(cell.x) && Number.isInteger(cell.y), `${name} ${port}: not a whole cell`);
+        const key = `${cell.x} ${cell.y}`;
         assert.ok(!taken.has(key), `${name}: two ports at ${key}`);
         taken.add(key);
         const found = picture.at(cell.x + 0.5, cell.y + 0.5, 1);
