@@ -1,5 +1,5 @@
 //! What the daemon records while the vendor's tools, and in some cases the vendor's manager, work with it runs again byte
-//! for byte.
+//! for byte, and the tools get the same answers.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -11,8 +11,9 @@ use weft_fabric::{FabricSpec, Guid, NodeId, PortNum};
 use weft_interop::membership::{CREATE, ask};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::{Fabric, Weftd};
+use weft_manager::SaOutput;
 use weft_peers::{VENDOR_SM, program};
-use weft_replay::{Match, Replay};
+use weft_replay::{Match, Replay, SaWhat, What};
 use weft_wire::id::Gid;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -137,15 +138,17 @@ fn recorded(case: u64) -> Vec<u8> {
     }
     drop(standby);
     daemon.told(&["sweep", "--wait"]);
+    // In each recording the administration answers at least this.
+    Act::Tool("opasaquery -o node").run(&fabric, &daemon);
     let saved = daemon.told(&["incident", "save", "--reason", "a test", "--json"]);
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     fs::read(saved["file"].as_str().unwrap()).unwrap()
 }
 
-/// Replays a recording; returns its steps.
-fn replayed(case: u64, file: &[u8]) -> u64 {
+/// Replays a recording; returns its steps, and how many queries were answered in them.
+fn replayed(case: u64, file: &[u8]) -> (u64, u64) {
     let mut replay = Replay::new(file).unwrap();
-    let mut steps = 0;
+    let (mut steps, mut answered) = (0, 0);
     while let Some(step) = replay.next().unwrap() {
         steps = step.number;
         assert_eq!(step.panic, None, "case {case}, step {steps}");
@@ -155,15 +158,19 @@ fn replayed(case: u64, file: &[u8]) -> u64 {
             "case {case}, step {steps}: {:?}",
             step.what
         );
+        let is_query = matches!(step.what, What::Sa(SaWhat::Received(_)));
+        let sends = |answer: &SaOutput| matches!(answer, SaOutput::Send(_));
+        answered += u64::from(is_query && step.answers.iter().any(sends));
     }
     assert_eq!(replay.torn_at(), None, "case {case}");
     let sweeps = replay.manager().unwrap().status().sweep;
     println!(
-        "case {case}: {} bytes, {steps} steps, {sweeps} sweeps",
+        "case {case}: {} bytes, {steps} steps, {sweeps} sweeps, {answered} queries answered",
         file.len()
     );
     assert!(sweeps >= 2, "case {case}");
-    steps
+    assert!(answered > 0, "case {case}");
+    (steps, answered)
 }
 
 #[test]
@@ -179,5 +186,7 @@ fn ten_recordings_with_the_vendors_programs_run_again_byte_for_byte() {
         return;
     }
     let all = (0..RECORDINGS).map(|case| replayed(case, &recorded(case)));
-    assert!(all.sum::<u64>() > 1_000);
+    let (steps, answered): (Vec<u64>, Vec<u64>) = all.unzip();
+    assert!(steps.iter().sum::<u64>() > 1_000);
+    assert!(answered.iter().sum::<u64>() > 100);
 }
