@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use weft_emulator::Options;
 use weft_emulator::io::{Control, Faults};
@@ -189,4 +190,50 @@ fn ten_recordings_with_the_vendors_programs_run_again_byte_for_byte() {
     let (steps, answered): (Vec<u64>, Vec<u64>) = all.unzip();
     assert!(steps.iter().sum::<u64>() > 1_000);
     assert!(answered.iter().sum::<u64>() > 100);
+}
+
+/// Files of the ring, the oldest first.
+fn ring(fabric: &Fabric) -> Vec<PathBuf> {
+    let dir = fabric
+        .directory()
+        .join(format!("state-{}/recordings.0", HOSTS[0]));
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn each_file_of_the_ring_runs_again_with_its_queries() {
+    if program("opasaquery").is_none() {
+        return;
+    }
+    let spec: FabricSpec = "fattree:256,radix=16".parse().unwrap();
+    let fabric = Fabric::of(spec.generate().unwrap(), Options::default());
+    let settings = SmSettings::default();
+    let mut daemon = Weftd::start_with_recordings(&fabric, HOSTS[0], &settings, "1");
+    daemon.wait_until_master(PATIENCE);
+    let query = Act::Tool("opasaquery -o node");
+    let begun = Instant::now();
+    while ring(&fabric).len() < 3 {
+        assert!(begun.elapsed() < 4 * PATIENCE, "{:?}", ring(&fabric));
+        query.run(&fabric, &daemon);
+        daemon.told(&["sweep", "--wait"]);
+    }
+    query.run(&fabric, &daemon);
+    // What is written a second later has all of that.
+    daemon.told(&["incident", "save", "--reason", "a test"]);
+    for file in ring(&fabric) {
+        let bytes = fs::read(&file).unwrap();
+        let mut replay = Replay::new(&bytes[..]).unwrap();
+        let mut queries = 0;
+        while let Some(step) = replay.next().unwrap() {
+            assert_eq!(step.matches, Match::Same, "{file:?}, step {}", step.number);
+            queries += u64::from(matches!(step.what, What::Sa(SaWhat::Received(_))));
+        }
+        println!("{file:?}: {} bytes, {queries} queries", bytes.len());
+        assert!(queries > 0, "{file:?}");
+    }
 }
