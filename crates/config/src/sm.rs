@@ -81,7 +81,7 @@ pub enum LidStrategy {
 keywords! { LidStrategy { "serial" => Serial, "topology" => Topology } }
 
 /// Choice of the LID pairs that form the paths between two ports with several LIDs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, State)]
 pub enum PathSelection {
     /// The minimum that uses each LID.
     #[default]

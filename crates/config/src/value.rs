@@ -80,7 +80,7 @@ impl Mtu {
 
 /// A static rate, in Gbit/s.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 pub enum Rate {
     /// 12.5 Gbit/s (one lane of four).
@@ -130,7 +130,9 @@ impl Rate {
 }
 
 /// A multicast GID: 128 bits, written `upper:lower`.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mgid(pub u128);
 
@@ -185,7 +187,9 @@ impl fmt::Debug for Mgid {
 }
 
 /// A service identifier: 64 bits, chosen by the application.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
+)]
 #[serde(transparent)]
 pub struct ServiceId(pub u64);
 
@@ -203,7 +207,7 @@ impl fmt::Debug for ServiceId {
 
 /// A range, both ends included.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 pub struct Interval<T> {
     /// The lowest value.
@@ -221,7 +225,7 @@ impl<T: PartialOrd> Interval<T> {
 
 /// A value of which only the bits of a mask count.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, State,
 )]
 pub struct Masked<T> {
     /// The value.

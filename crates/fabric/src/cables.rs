@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use weft_state::State;
 use weft_wire::id::{Guid, PortNum};
 
 /// The bytes of a cable's memory that say what cable it is: the upper half of page 0.
@@ -29,7 +30,7 @@ pub fn measures(memory: &CableMemory) -> bool {
 }
 
 /// Memories of cables by the ports that they are in.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct CableMemories {
     by_port: BTreeMap<(Guid, PortNum), CableMemory>,
     modules: BTreeMap<(Guid, PortNum), Module>,
@@ -90,7 +91,7 @@ impl CableMemories {
 }
 
 /// The monitors of a module as it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Module {
     /// Addresses 0 to 63, in which all monitors are.
     pub monitors: [u8; 64],

@@ -18,6 +18,7 @@ pub mod generate;
 pub mod hfi_guids;
 pub mod import;
 pub mod intended;
+pub mod key_mask;
 pub mod lanes;
 pub mod multicast;
 pub mod natural;

@@ -35,7 +35,21 @@ impl Weftd {
     /// # Panics
     /// When it cannot be started.
     pub fn start(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
-        Self::start_with(fabric, host, settings, "off")
+        Self::start_with(fabric, host, settings, "off", &[])
+    }
+
+    /// The same with so many MiB of recordings.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    pub fn start_with_recordings(
+        fabric: &Fabric,
+        host: &str,
+        settings: &SmSettings,
+        mib: &str,
+    ) -> Self {
+        let options = ["--recording-budget", mib];
+        Self::start_with(fabric, host, settings, "off", &options)
     }
 
     /// The same, where `opafmcmd` finds it. Take a [`turn`](crate::vendor_sm::turn) first.
@@ -43,15 +57,21 @@ impl Weftd {
     /// # Panics
     /// When it cannot be started.
     pub fn start_for_opafmcmd(fabric: &Fabric, host: &str, settings: &SmSettings) -> Self {
-        Self::start_with(fabric, host, settings, "/var/lib/opa-fm")
+        Self::start_with(fabric, host, settings, "/var/lib/opa-fm", &[])
     }
 
-    fn start_with(fabric: &Fabric, host: &str, settings: &SmSettings, opafmcmd: &str) -> Self {
+    fn start_with(
+        fabric: &Fabric,
+        host: &str,
+        settings: &SmSettings,
+        opafmcmd: &str,
+        options: &[&str],
+    ) -> Self {
         let directory = fabric.directory();
         let config = write_config(fabric, host, settings);
         let log = directory.join(format!("weftd-{host}.log"));
         let mut command = fabric.command(host, &program().to_string_lossy());
-        command.arg("--config").arg(&config);
+        command.arg("--config").arg(&config).args(options);
         let socket = directory.join(format!("api-{host}.sock"));
         command.args(["--listen", &format!("unix:{}", socket.display())]);
         command.args(["--metrics", "127.0.0.1:0"]);

@@ -1,9 +1,10 @@
 //! What the daemon records while the vendor's tools, and in some cases the vendor's manager, work with it runs again byte
-//! for byte.
+//! for byte, and the tools get the same answers.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use weft_emulator::Options;
 use weft_emulator::io::{Control, Faults};
@@ -11,8 +12,9 @@ use weft_fabric::{FabricSpec, Guid, NodeId, PortNum};
 use weft_interop::membership::{CREATE, ask};
 use weft_interop::vendor_sm::{SmSettings, VendorSm, turn};
 use weft_interop::{Fabric, Weftd};
+use weft_manager::SaOutput;
 use weft_peers::{VENDOR_SM, program};
-use weft_replay::{Match, Replay};
+use weft_replay::{Match, Replay, SaWhat, What};
 use weft_wire::id::Gid;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -137,15 +139,17 @@ fn recorded(case: u64) -> Vec<u8> {
     }
     drop(standby);
     daemon.told(&["sweep", "--wait"]);
+    // In each recording the administration answers at least this.
+    Act::Tool("opasaquery -o node").run(&fabric, &daemon);
     let saved = daemon.told(&["incident", "save", "--reason", "a test", "--json"]);
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     fs::read(saved["file"].as_str().unwrap()).unwrap()
 }
 
-/// Replays a recording; returns its steps.
-fn replayed(case: u64, file: &[u8]) -> u64 {
+/// Replays a recording; returns its steps, and how many queries were answered in them.
+fn replayed(case: u64, file: &[u8]) -> (u64, u64) {
     let mut replay = Replay::new(file).unwrap();
-    let mut steps = 0;
+    let (mut steps, mut answered) = (0, 0);
     while let Some(step) = replay.next().unwrap() {
         steps = step.number;
         assert_eq!(step.panic, None, "case {case}, step {steps}");
@@ -155,15 +159,19 @@ fn replayed(case: u64, file: &[u8]) -> u64 {
             "case {case}, step {steps}: {:?}",
             step.what
         );
+        let is_query = matches!(step.what, What::Sa(SaWhat::Received(_)));
+        let sends = |answer: &SaOutput| matches!(answer, SaOutput::Send(_));
+        answered += u64::from(is_query && step.answers.iter().any(sends));
     }
     assert_eq!(replay.torn_at(), None, "case {case}");
     let sweeps = replay.manager().unwrap().status().sweep;
     println!(
-        "case {case}: {} bytes, {steps} steps, {sweeps} sweeps",
+        "case {case}: {} bytes, {steps} steps, {sweeps} sweeps, {answered} queries answered",
         file.len()
     );
     assert!(sweeps >= 2, "case {case}");
-    steps
+    assert!(answered > 0, "case {case}");
+    (steps, answered)
 }
 
 #[test]
@@ -179,5 +187,53 @@ fn ten_recordings_with_the_vendors_programs_run_again_byte_for_byte() {
         return;
     }
     let all = (0..RECORDINGS).map(|case| replayed(case, &recorded(case)));
-    assert!(all.sum::<u64>() > 1_000);
+    let (steps, answered): (Vec<u64>, Vec<u64>) = all.unzip();
+    assert!(steps.iter().sum::<u64>() > 1_000);
+    assert!(answered.iter().sum::<u64>() > 100);
+}
+
+/// Files of the ring, the oldest first.
+fn ring(fabric: &Fabric) -> Vec<PathBuf> {
+    let dir = fabric
+        .directory()
+        .join(format!("state-{}/recordings.0", HOSTS[0]));
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn each_file_of_the_ring_runs_again_with_its_queries() {
+    if program("opasaquery").is_none() {
+        return;
+    }
+    let spec: FabricSpec = "fattree:256,radix=16".parse().unwrap();
+    let fabric = Fabric::of(spec.generate().unwrap(), Options::default());
+    let settings = SmSettings::default();
+    let mut daemon = Weftd::start_with_recordings(&fabric, HOSTS[0], &settings, "1");
+    daemon.wait_until_master(PATIENCE);
+    let query = Act::Tool("opasaquery -o node");
+    let begun = Instant::now();
+    while ring(&fabric).len() < 3 {
+        assert!(begun.elapsed() < 4 * PATIENCE, "{:?}", ring(&fabric));
+        query.run(&fabric, &daemon);
+        daemon.told(&["sweep", "--wait"]);
+    }
+    query.run(&fabric, &daemon);
+    // What is written a second later has all of that.
+    daemon.told(&["incident", "save", "--reason", "a test"]);
+    for file in ring(&fabric) {
+        let bytes = fs::read(&file).unwrap();
+        let mut replay = Replay::new(&bytes[..]).unwrap();
+        let mut queries = 0;
+        while let Some(step) = replay.next().unwrap() {
+            assert_eq!(step.matches, Match::Same, "{file:?}, step {}", step.number);
+            queries += u64::from(matches!(step.what, What::Sa(SaWhat::Received(_))));
+        }
+        println!("{file:?}: {} bytes, {queries} queries", bytes.len());
+        assert!(queries > 0, "{file:?}");
+    }
 }

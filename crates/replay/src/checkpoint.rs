@@ -55,7 +55,11 @@ impl Checkpoint {
             let start = piece * PIECE;
             let end = (start + PIECE).min(self.0.len());
             let passed = if piece == 0 { at.0 } else { 0 };
-            chunk(passed, &self.0[start..end], end == self.0.len())
+            let kind = match end == self.0.len() {
+                true => CHECKPOINT,
+                false => CHECKPOINT_PART,
+            };
+            chunk(passed, &self.0[start..end], kind)
         })
     }
 }
@@ -90,19 +94,32 @@ impl fmt::Debug for Frozen {
 
 impl Frozen {
     /// The first chunks of the recording, one after the other: takes up to seconds with tens of thousands of hosts.
-    pub fn write(mut self, mut to: impl FnMut(&[u8])) {
-        let mut passed = self.at.0;
-        let mut take = |piece: Vec<u8>| to(&chunk(std::mem::take(&mut passed), &piece, false));
-        let mut writer = Writer::in_pieces(&mut self.keys, &mut take);
-        write_state(&self.manager, &self.plans, &mut writer);
-        let last = writer.into_bytes();
-        to(&chunk(passed, &last, true));
+    pub fn write(mut self, to: impl FnMut(&[u8])) {
+        let (manager, plans) = (&self.manager, &self.plans);
+        let state = |to: &mut Writer<'_>| write_state(manager, plans, to);
+        let kinds = (CHECKPOINT_PART, CHECKPOINT);
+        write_pieces(self.at, kinds, &mut self.keys, state, to);
     }
 }
 
+/// Passes on the chunks of a checkpoint at `at`, the last of the second kind.
+pub(crate) fn write_pieces(
+    at: Tick,
+    (part, last): (u8, u8),
+    keys: &mut Keys,
+    state: impl FnOnce(&mut Writer<'_>),
+    mut to: impl FnMut(&[u8]),
+) {
+    let mut passed = at.0;
+    let mut take = |piece: Vec<u8>| to(&chunk(std::mem::take(&mut passed), &piece, part));
+    let mut writer = Writer::in_pieces(keys, &mut take);
+    state(&mut writer);
+    let rest = writer.into_bytes();
+    to(&chunk(passed, &rest, last));
+}
+
 /// A chunk with a piece of a checkpoint, so long after what is before it.
-fn chunk(passed: u64, piece: &[u8], is_last: bool) -> Vec<u8> {
-    let kind = if is_last { CHECKPOINT } else { CHECKPOINT_PART };
+fn chunk(passed: u64, piece: &[u8], kind: u8) -> Vec<u8> {
     let digest = Digest::default().value();
     let mut chunk = vec![0, kind];
     put_number(&mut chunk, passed);

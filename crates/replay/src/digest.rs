@@ -1,4 +1,5 @@
-//! The digest of a manager's outputs: datagrams, what it stores, events, notices, replies; of a published
+//! The digest of the outputs of subnet administration: datagrams, members of multicast groups, storms; of what it stores and
+//! of what it tells readers how much it is. And that of a manager's outputs: datagrams, what it stores, events, notices, replies; of a published
 //! snapshot its number, nodes with their LIDs, links and linear tables.
 
 use std::hash::Hasher;
@@ -7,10 +8,10 @@ use std::io;
 use serde::Serialize;
 use twox_hash::XxHash64;
 use weft_fabric::{Snapshot, SwitchIndex};
-use weft_manager::Output;
+use weft_manager::{Output, SaOutput};
 use weft_wire::packet::Packet;
 
-use crate::keys::Keys;
+use crate::keys::{Keys, service};
 
 /// Of all outputs so far, keys masked.
 pub(crate) struct Digest {
@@ -64,6 +65,18 @@ impl Digest {
         }
     }
 
+    /// The same for subnet administration.
+    pub(crate) fn add_sa(&mut self, output: &SaOutput, keys: &mut Keys) {
+        match output {
+            SaOutput::Send(packet) => self.answer(packet, keys),
+            SaOutput::Multicast(groups) => self.value_of(10, groups),
+            SaOutput::Groups(groups) => self.numbers(11, &[groups.len() as u64]),
+            SaOutput::Storm(storm) => self.value_of(12, storm),
+            SaOutput::Stale => self.numbers(13, &[]),
+            SaOutput::Persist(bytes) => self.numbers(14, &[bytes.len() as u64]),
+        }
+    }
+
     /// What a call returned at once.
     pub(crate) fn returned(&mut self, is_ok: bool) {
         self.numbers(9, &[u64::from(is_ok)]);
@@ -73,6 +86,28 @@ impl Digest {
         let mut mad = std::mem::take(&mut self.masked);
         mad.clone_from(&packet.mad);
         keys.in_datagram(&mut mad);
+        self.datagram(packet, &mad);
+        self.masked = mad;
+    }
+
+    /// Keys are in records of services, which go in segments, and in notices.
+    fn answer(&mut self, packet: &Packet, keys: &mut Keys) {
+        let is_record = service::is_record(&packet.mad);
+        if !is_record && !service::is_notice(&packet.mad) {
+            return self.datagram(packet, &packet.mad);
+        }
+        let mut mad = std::mem::take(&mut self.masked);
+        mad.clone_from(&packet.mad);
+        match is_record {
+            true => service::blank_keys(&mut mad),
+            false => keys.in_datagram(&mut mad),
+        }
+        self.datagram(packet, &mad);
+        self.masked = mad;
+    }
+
+    /// A datagram with these bytes in place of its own.
+    fn datagram(&mut self, packet: &Packet, mad: &[u8]) {
         let numbers = [
             packet.slid.0.into(),
             packet.dlid.0.into(),
@@ -82,8 +117,7 @@ impl Digest {
             packet.src_qp.into(),
         ];
         self.numbers(1, &numbers);
-        self.bytes(1, &mad);
-        self.masked = mad;
+        self.bytes(1, mad);
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot) {

@@ -10,8 +10,10 @@ use crate::call::Call;
 use crate::checkpoint::{CHECKPOINT_MAX, Checkpoint};
 use crate::file::{FileError, Header, Next, Reader};
 use crate::recorder::{
-    CALL, CHECKPOINT, CHECKPOINT_PART, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, TICK,
+    CALL, CHECKPOINT, CHECKPOINT_PART, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, SA_CALL,
+    SA_CHECKPOINT, SA_CHECKPOINT_PART, SA_PUBLISHED, SA_RECEIVED, SA_TICK, TICK,
 };
+use crate::sa::SaWhat;
 
 /// A step's input.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub enum What {
     Call(Box<Call>),
     /// The manager's state, with which a recording begins that goes on from another one.
     Checkpoint(Checkpoint),
+    /// An input of subnet administration.
+    Sa(SaWhat),
 }
 
 impl What {
@@ -37,6 +41,7 @@ impl What {
             Self::Planned(_) => "planned",
             Self::Call(call) => call.name(),
             Self::Checkpoint(_) => "checkpoint",
+            Self::Sa(what) => what.name(),
         }
     }
 }
@@ -78,6 +83,8 @@ pub(crate) struct Inputs<R> {
     place: usize,
     chunk_at: u64,
     now: Tick,
+    /// The same of subnet administration.
+    sa_now: Tick,
     /// Pieces of a checkpoint that are read so far.
     state: Vec<u8>,
     torn_at: Option<u64>,
@@ -96,6 +103,7 @@ impl<R: Read> Inputs<R> {
             place: 0,
             chunk_at: 0,
             now: Tick(0),
+            sa_now: Tick(0),
             state: Vec::new(),
             torn_at: None,
             ended: false,
@@ -116,18 +124,25 @@ impl<R: Read> Inputs<R> {
     /// # Errors
     /// [`FileError`] where the recording cannot be read from here on.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, FileError> {
-        let what = loop {
+        let (what, is_open) = loop {
             if self.ended || !self.fill()? {
                 return Ok(None);
             }
-            if let Some(what) = self.read_input()? {
-                break what;
+            let what = self.read_input()?;
+            let is_open = self.chunk.first() == Some(&1) && self.place == self.tail();
+            match what {
+                Some(what) => break (what, is_open),
+                None if is_open => {}
+                None => drop(self.digest()?),
             }
-            self.digest()?;
         };
-        let at = self.now;
-        self.ended = self.chunk.first() == Some(&1) && self.place == self.tail();
-        let digest = match self.ended {
+        let at = match what {
+            What::Sa(_) => self.sa_now,
+            _ => self.now,
+        };
+        // The manager's end is the recording's.
+        self.ended = is_open && !matches!(what, What::Sa(_));
+        let digest = match is_open {
             true => None,
             false => Some(self.digest()?),
         };
@@ -173,6 +188,9 @@ impl<R: Read> Inputs<R> {
     fn read_input(&mut self) -> Result<Option<What>, FileError> {
         let [kind] = self.array()?;
         let passed = self.number()?;
+        if kind >= SA_TICK {
+            return self.read_sa(kind, passed);
+        }
         self.now = Tick(self.now.0.saturating_add(passed));
         Ok(Some(match kind {
             TICK => What::Tick,
@@ -195,11 +213,61 @@ impl<R: Read> Inputs<R> {
                 }
                 What::Checkpoint(std::mem::take(&mut self.state).into())
             }
-            kind => {
-                let why = format!("an input of kind {kind}, allowed are 1 to 6");
-                return Err(self.damaged(&why));
-            }
+            kind => return Err(self.unknown(kind)),
         }))
+    }
+
+    /// The next input of subnet administration; none where that is a piece of one, or the recording is another program's:
+    /// only the code reads these that wrote them.
+    fn read_sa(&mut self, kind: u8, passed: u64) -> Result<Option<What>, FileError> {
+        let is_first = matches!(kind, SA_CHECKPOINT | SA_CHECKPOINT_PART) && passed > 0;
+        // A checkpoint says when it is, from the beginning of all time.
+        let since = if is_first { 0 } else { self.sa_now.0 };
+        self.sa_now = Tick(since.saturating_add(passed));
+        if !self.header.is_of_this_program() {
+            self.pass_over(kind)?;
+            return Ok(None);
+        }
+        Ok(Some(What::Sa(match kind {
+            SA_TICK => SaWhat::Tick,
+            SA_RECEIVED => SaWhat::Received(self.packet()?),
+            SA_PUBLISHED => SaWhat::Published(self.number()?),
+            SA_CALL => {
+                let len = self.number()?;
+                let call = weft_state::read(self.bytes(len)?);
+                let call = call.map_err(|error| {
+                    self.damaged(&format!("an input of subnet administration: {error}"))
+                })?;
+                SaWhat::Call(Box::new(call))
+            }
+            SA_CHECKPOINT | SA_CHECKPOINT_PART => {
+                self.read_state()?;
+                if kind == SA_CHECKPOINT_PART {
+                    return Ok(None);
+                }
+                SaWhat::Checkpoint(std::mem::take(&mut self.state).into())
+            }
+            kind => return Err(self.unknown(kind)),
+        })))
+    }
+
+    fn pass_over(&mut self, kind: u8) -> Result<(), FileError> {
+        match kind {
+            SA_TICK => {}
+            SA_RECEIVED => drop(self.packet()?),
+            SA_PUBLISHED => drop(self.number()?),
+            SA_CALL | SA_CHECKPOINT | SA_CHECKPOINT_PART => {
+                let len = self.number()?;
+                self.bytes(len)?;
+            }
+            kind => return Err(self.unknown(kind)),
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, kind: u8) -> FileError {
+        let most = SA_CHECKPOINT_PART;
+        self.damaged(&format!("an input of kind {kind}, allowed are 1 to {most}"))
     }
 
     /// A piece of a checkpoint.

@@ -1,4 +1,6 @@
-//! Keys that protect a fabric, masked: recordings leave the machine, M_Keys and SM_Keys do not.
+//! Keys that protect a fabric, masked: recordings leave the machine, M_Keys, SM_Keys and keys of services do not.
+
+pub(crate) mod service;
 
 use std::collections::BTreeMap;
 
@@ -7,6 +9,7 @@ use weft_manager::sm::reroute::{Arrangement, Condition};
 use weft_state::Masks;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
+use weft_wire::rmpp::{CLASS_AT, DATA_AT};
 use weft_wire::sm::aggregate::segments_mut;
 use weft_wire::sm::{AttributeId, Notice, PortInfo};
 use weft_wire::smp::{DIRECTED_HEADER_LEN, LID_ROUTED_HEADER_LEN};
@@ -77,7 +80,7 @@ impl Keys {
         }
     }
 
-    /// Masks those of a datagram of subnet management; others are as they were.
+    /// Masks those of a datagram of subnet management or subnet administration; others are as they were.
     pub(crate) fn in_datagram(&mut self, mad: &mut [u8]) {
         let Ok(header) = MadHeader::decode(mad) else {
             return;
@@ -85,6 +88,7 @@ impl Keys {
         let start = match header.mgmt_class {
             class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
             class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
+            class::SUBN_ADM => return self.in_administration(&header, mad),
             _ => return,
         };
         self.mask_at(mad, SMP_M_KEY);
@@ -96,6 +100,19 @@ impl Keys {
             }
         } else {
             self.in_attribute(attribute, payload);
+        }
+    }
+
+    /// Masks the SM_Key of a request to subnet administration, the key of the service that it registers or looks for, and that of
+    /// a notice that is reported.
+    fn in_administration(&mut self, header: &MadHeader, mad: &mut [u8]) {
+        self.mask_at(mad, CLASS_AT);
+        if let Some(key) = service::key_in_request(header) {
+            self.mask_at(mad, DATA_AT + key);
+            self.mask_at(mad, DATA_AT + key + 8);
+        }
+        if service::is_notice(mad) {
+            self.in_notice(mad.get_mut(DATA_AT..).unwrap_or_default());
         }
     }
 

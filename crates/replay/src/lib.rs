@@ -1,4 +1,4 @@
-//! The black box of the subnet manager: its inputs are recorded, and a replay runs the same code over them.
+//! The black box of the subnet manager and of subnet administration: their inputs are recorded, and a replay runs the same code over them.
 //!
 //! | module | contents |
 //! |---|---|
@@ -12,12 +12,14 @@
 //! | `inputs` | the inputs of a file, one after the other |
 //! | `player` | a manager that is given inputs |
 //! | `replay` | the replay of a file, step by step |
+//! | `sa` | subnet administration, beside the manager in the same recording |
 //! | `shorten` | a recording cut down to what a fault needs |
 //!
 //! Recorded is the subnet manager: datagrams, deadlines, plans that became ready, orders and settings, each
 //! with its time. A recording begins with the manager's start, or where it goes on from another one with a checkpoint: the
 //! manager's whole state, which only the code reads that wrote it. Plans are computed again in a replay, as they are a
-//! function of their inputs. Subnet administration, performance management and the other cores are not recorded.
+//! function of their inputs. Recorded is subnet administration as well, with the snapshots of the manager by their numbers, and
+//! what cable memories and congestion control told it. Performance management and the other cores are not recorded.
 
 mod call;
 mod checkpoint;
@@ -29,6 +31,7 @@ mod player;
 mod recorded;
 mod recorder;
 mod replay;
+mod sa;
 mod shorten;
 
 pub use call::Call;
@@ -38,4 +41,5 @@ pub use inputs::What;
 pub use recorded::Recorded;
 pub use recorder::{Recorder, Sink};
 pub use replay::{Match, Replay, Step};
+pub use sa::{FrozenSa, RecordedSa, SaCall, SaWhat};
 pub use shorten::{Pace, ShortenError, Shortened, Shown, shorten};

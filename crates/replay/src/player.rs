@@ -112,7 +112,7 @@ impl Player {
                 *place = Some(restored);
                 Ok(())
             }
-            (None, _) | (_, What::Checkpoint(_)) => return Done::Misplaced,
+            (None, _) | (_, What::Checkpoint(_) | What::Sa(_)) => return Done::Misplaced,
             (Some(manager), What::Planned(id)) => {
                 let Some(input) = manager.plan(*id) else {
                     return Done::Misplaced;
@@ -124,7 +124,7 @@ impl Player {
                 return Done::Misplaced;
             }
             (Some(manager), what) => catch_unwind(AssertUnwindSafe(|| match what {
-                What::Tick | What::Planned(_) | What::Checkpoint(_) => {
+                What::Tick | What::Planned(_) | What::Checkpoint(_) | What::Sa(_) => {
                     manager.handle(now, Input::Tick)
                 }
                 What::Received(packet) => manager.handle(now, Input::Received(packet.clone())),
@@ -171,7 +171,7 @@ fn repeat(manager: &mut Recorded, now: Tick, call: &Call) {
 }
 
 /// The words of a panic.
-fn words(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without words").to_owned()

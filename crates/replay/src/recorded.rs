@@ -73,6 +73,8 @@ impl Recorded {
         made.digest = recorder.is_some().then(Digest::default);
         made.recorder = recorder;
         made.settle();
+        // A recording begins with it, whatever else is recorded beside.
+        made.flush();
         made
     }
 
@@ -195,7 +197,9 @@ impl Recorded {
 
     /// Takes the outputs of an input, at its end.
     pub(crate) fn settle(&mut self) {
+        let mut publishes = false;
         while let Some(output) = self.manager.poll() {
+            publishes |= matches!(output, Output::Publish(_));
             if let Some(digest) = &mut self.digest {
                 digest.add(&output, &mut self.keys);
                 self.note_plan(&output);
@@ -209,6 +213,10 @@ impl Recorded {
             .is_some_and(|recorder| !recorder.end(digest))
         {
             self.stop_recording();
+        }
+        if publishes {
+            // Before subnet administration has it, so that a replay has it as well.
+            self.flush();
         }
         self.turn();
     }

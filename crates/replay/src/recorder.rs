@@ -7,6 +7,7 @@ use weft_wire::packet::Packet;
 use crate::call::Call;
 use crate::checkpoint::{Checkpoint, Frozen};
 use crate::keys::Keys;
+use crate::sa::FrozenSa;
 
 /// Bytes of inputs in a chunk, after which the next one begins.
 const CHUNK: usize = 128 * 1024;
@@ -23,6 +24,13 @@ pub(crate) const PLANNED: u8 = 3;
 pub(crate) const CALL: u8 = 4;
 pub(crate) const CHECKPOINT: u8 = 5;
 pub(crate) const CHECKPOINT_PART: u8 = 6;
+/// Those of subnet administration; a chunk has them or the manager's.
+pub(crate) const SA_TICK: u8 = 7;
+pub(crate) const SA_RECEIVED: u8 = 8;
+pub(crate) const SA_PUBLISHED: u8 = 9;
+pub(crate) const SA_CALL: u8 = 10;
+pub(crate) const SA_CHECKPOINT: u8 = 11;
+pub(crate) const SA_CHECKPOINT_PART: u8 = 12;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
@@ -44,9 +52,15 @@ pub trait Sink: Send + std::fmt::Debug {
         let _ = with;
         false
     }
+
+    /// Begins the row of subnet administration, or goes on with it in the next recording; false lets it rest.
+    fn begin_sa(&mut self, with: FrozenSa) -> bool {
+        let _ = with;
+        false
+    }
 }
 
-/// Writes the inputs of one manager.
+/// Writes the inputs of one manager, or of one subnet administration.
 #[derive(Debug)]
 pub struct Recorder {
     sink: Box<dyn Sink>,
@@ -96,6 +110,14 @@ impl Recorder {
         self.sink.begin_next(with)
     }
 
+    /// The row of subnet administration begins with its state. Returns whether it does.
+    pub(crate) fn begin_sa(&mut self, with: FrozenSa, digest: u64) -> bool {
+        self.flush();
+        self.last = with.at();
+        self.digest = digest;
+        self.sink.begin_sa(with)
+    }
+
     /// An input begins.
     pub(crate) fn input(&mut self, now: Tick, input: &Input, keys: &mut Keys) {
         match input {
@@ -125,11 +147,15 @@ impl Recorder {
         self.begin(now, CALL);
         // What JSON cannot have leaves nothing, and the replay says that this input cannot be read.
         let bytes = serde_json::to_vec(call).unwrap_or_default();
+        self.bytes(&bytes);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.chunk.extend(bytes);
     }
 
-    fn begin(&mut self, now: Tick, kind: u8) {
+    pub(crate) fn begin(&mut self, now: Tick, kind: u8) {
         self.chunk.push(kind);
         self.number(now.0.saturating_sub(self.last.0));
         self.last = self.last.max(now);
@@ -156,7 +182,7 @@ impl Recorder {
         self.sink.take(chunk)
     }
 
-    fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
+    pub(crate) fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
         self.chunk.extend(packet.slid.0.to_le_bytes());
         self.chunk.extend(packet.dlid.0.to_le_bytes());
         self.chunk.push(packet.sl.0);
@@ -169,7 +195,7 @@ impl Recorder {
         keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
     }
 
-    fn number(&mut self, number: u64) {
+    pub(crate) fn number(&mut self, number: u64) {
         put_number(&mut self.chunk, number);
     }
 }

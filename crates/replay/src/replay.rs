@@ -4,12 +4,13 @@ use std::io::Read;
 use std::sync::Arc;
 
 use weft_fabric::Tick;
-use weft_manager::{Manager, Output, PlanInput};
+use weft_manager::{Manager, Output, PlanInput, Sa, SaOutput};
 
 use crate::file::{FileError, Header};
-use crate::inputs::{Entry, Inputs, What};
+use crate::inputs::{Entry, Expected, Inputs, What};
 use crate::player::{Done, Player};
 use crate::recorded::Recorded;
+use crate::sa::{SaDone, SaPlayer, SaWhat};
 
 /// Whether outputs are those of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +34,11 @@ pub struct Step {
     pub what: What,
     /// What the manager put out.
     pub outputs: Vec<Output>,
+    /// What subnet administration put out.
+    pub answers: Vec<SaOutput>,
     /// Whether that was so when it was recorded.
     pub matches: Match,
-    /// The manager panicked, with these words; nothing follows.
+    /// The manager panicked, with these words, and nothing follows; or subnet administration did.
     pub panic: Option<String>,
 }
 
@@ -45,6 +48,8 @@ pub struct Replay<R> {
     /// What reading the first input came to, until it is asked for.
     first: Option<Result<Option<Entry>, FileError>>,
     player: Player,
+    sa: SaPlayer,
+    sa_parted: bool,
     steps: u64,
     parted: bool,
     ended: bool,
@@ -71,6 +76,8 @@ impl<R: Read> Replay<R> {
             inputs,
             first,
             player: Player::default(),
+            sa: SaPlayer::default(),
+            sa_parted: false,
             steps: 0,
             parted: false,
             ended: false,
@@ -90,6 +97,11 @@ impl<R: Read> Replay<R> {
     /// The manager after the last step, with the plan that it asked for and has not yet; none before the first.
     pub fn into_manager(self) -> Option<(Recorded, Option<Arc<PlanInput>>)> {
         self.player.into_manager()
+    }
+
+    /// Subnet administration after the last step; none before the first of its own.
+    pub fn sa(&self) -> Option<&Sa> {
+        self.sa.sa()
     }
 
     /// The byte of the file at which the recording is torn: what follows there is not a whole chunk.
@@ -114,6 +126,18 @@ impl<R: Read> Replay<R> {
             return Ok(None);
         };
         self.steps += 1;
+        if let What::Sa(input) = &what {
+            let (answers, matches, panic) = self.answer(at, input, digest)?;
+            return Ok(Some(Step {
+                number: self.steps,
+                at,
+                what,
+                outputs: Vec::new(),
+                answers,
+                matches,
+                panic,
+            }));
+        }
         let (outputs, panic) = match self.player.run(at, &what) {
             Done::Handled(outputs) => (outputs, None),
             Done::Panicked(outputs, words) => (outputs, Some(words)),
@@ -130,6 +154,10 @@ impl<R: Read> Replay<R> {
                 return Err(self.inputs.damaged(why));
             }
         };
+        if let (What::Checkpoint(_), Some(manager)) = (&what, self.player.manager()) {
+            self.sa.hold(manager.snapshot());
+        }
+        self.sa.follow(&outputs);
         self.ended = panic.is_some();
         let matches = digest.map_or(Match::Unknown, |recorded| {
             self.parted |= panic.is_some() || !recorded.is(self.player.digest());
@@ -143,8 +171,51 @@ impl<R: Read> Replay<R> {
             at,
             what,
             outputs,
+            answers: Vec::new(),
             matches,
             panic,
         }))
+    }
+
+    /// An input of subnet administration: what it put out, whether that is as recorded, and the words of a panic.
+    fn answer(
+        &mut self,
+        at: Tick,
+        what: &SaWhat,
+        digest: Option<Expected>,
+    ) -> Result<(Vec<SaOutput>, Match, Option<String>), FileError> {
+        let is_checkpoint = matches!(what, SaWhat::Checkpoint(_));
+        let (answers, panic) = match self.sa.run(at, what) {
+            SaDone::Handled(answers) => (answers, None),
+            SaDone::Panicked(answers, words) => (answers, Some(words)),
+            // The manager's outputs have parted before, so that it has published others.
+            SaDone::NoSnapshot(_) if self.parted => {
+                self.sa_parted = true;
+                (Vec::new(), None)
+            }
+            SaDone::NoSnapshot(number) => {
+                let why =
+                    format!("subnet administration has snapshot {number}, which is not published");
+                return Err(self.inputs.damaged(&why));
+            }
+            SaDone::Misplaced => {
+                let why = "subnet administration does not begin with its state";
+                return Err(self.inputs.damaged(why));
+            }
+            SaDone::Refused(error) => {
+                let why = format!("the state of subnet administration: {error}");
+                return Err(self.inputs.damaged(&why));
+            }
+        };
+        // It begins anew.
+        self.sa_parted &= !is_checkpoint;
+        let matches = digest.map_or(Match::Unknown, |recorded| {
+            self.sa_parted |= panic.is_some() || !recorded.is(self.sa.digest());
+            match self.sa_parted {
+                true => Match::Other,
+                false => Match::Same,
+            }
+        });
+        Ok((answers, matches, panic))
     }
 }

@@ -123,6 +123,10 @@ fn up_to_the_fault(
     let (mut player, mut entries, mut bytes) = (Player::default(), Vec::new(), 0);
     let mut start = None;
     while let Some(entry) = inputs.next()? {
+        // A fault is the manager's.
+        if matches!(entry.what, What::Sa(_)) {
+            continue;
+        }
         bytes += bytes_of(&entry);
         if bytes > BYTES_MAX {
             return Err(ShortenError::TooLong);
@@ -151,7 +155,7 @@ fn bytes_of(entry: &Entry) -> usize {
     let held = match &entry.what {
         What::Received(packet) => packet.mad.len(),
         What::Checkpoint(checkpoint) => checkpoint.bytes().len(),
-        What::Tick | What::Planned(_) | What::Call(_) => 0,
+        What::Tick | What::Planned(_) | What::Call(_) | What::Sa(_) => 0,
     };
     size_of::<Entry>() + held
 }

@@ -23,7 +23,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u16, u32, u64, i32, i64, f64);
+numbers!(u16, u32, u64, u128, i32, i64, f64);
 
 impl State for u8 {
     #[inline]

@@ -84,6 +84,15 @@ impl<'a> Writer<'a> {
         self.masks.key(key).write(self);
     }
 
+    /// Writes a key of 16 bytes, each half masked as a key.
+    pub fn wide_key(&mut self, key: [u8; 16]) {
+        let halves = u128::from_be_bytes(key);
+        let [high, low] = [halves >> 64, halves].map(|half| self.masks.key(half as u64));
+        (u128::from(high) << 64 | u128::from(low))
+            .to_be_bytes()
+            .write(self);
+    }
+
     /// Writes a datagram as a list of bytes, its keys masked.
     pub fn datagram(&mut self, mad: &[u8]) {
         (mad.len() as u64).write(self);

@@ -18,7 +18,6 @@ use weft_transport::umad::PortSpec;
 use crate::args::Args;
 use crate::error::DaemonError;
 use crate::event_hub::InForce;
-use crate::keys;
 use crate::link_rules::LinkRulesFile;
 use crate::logging::LogSettings;
 use crate::peer;
@@ -203,7 +202,7 @@ impl Source {
         settings.fencing.clone_from(&self.fencing);
         let text = config.effective_xml();
         let in_force = InForce {
-            effective: keys::config(config),
+            effective: config.effective_xml_without_keys(),
             instance: instance.shared.name.clone(),
             settings: Some(Arc::new(peer::Settings::of(&text, self.instance))),
             refuses_other_settings: instance.shared.config_consistency_check_level > 1,

@@ -30,7 +30,6 @@ mod heartbeat;
 mod history;
 mod job;
 mod kept_images;
-mod keys;
 mod link_rules;
 mod listen;
 mod logging;

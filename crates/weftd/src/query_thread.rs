@@ -21,6 +21,7 @@ use weft_manager::dbsync::{DbSync, DbSyncInput, DbSyncOutput, DbSyncSettings};
 use weft_manager::link_errors::{ErrorMeter, LinkExcess};
 use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
 use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
+use weft_replay::{RecordedSa, Recorder};
 use weft_transport::{Closed, ConnectionSender};
 use weft_wire::enums::SmState;
 use weft_wire::header::class;
@@ -29,7 +30,7 @@ use weft_wire::packet::Packet;
 use crate::clears::{ClearRequest, Waiting};
 use crate::dbsync_log::{groups_left_out, tell_dbsync};
 use crate::engine::{BoxFuture, Lost, Memberships, Role, ToQueries, finish};
-use crate::event_hub::EventHub;
+use crate::event_hub::{EventHub, unix_time_ns};
 use crate::event_log::log_refusal;
 use crate::kept_images::KeptImages;
 use crate::mad_dispatch::Line;
@@ -44,6 +45,8 @@ const STORMS_MAX: usize = 64;
 const ERRORS_MAX: usize = 2;
 /// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
+/// Interval at which the inputs of subnet administration are passed on to the recording.
+const RECORD: Duration = Duration::from_millis(500);
 /// Datagrams that wait to be sent; while there are more, none is taken in. All requesters' answers wait in one row, so it is
 /// short.
 const TO_SEND_MAX: usize = 1_024;
@@ -153,7 +156,7 @@ pub(crate) fn feeds(
 
 /// Answers queries.
 pub(crate) struct Queries {
-    sa: Sa,
+    sa: RecordedSa,
     cables: Cables,
     congestion: Congestion,
     dbsync: DbSync,
@@ -236,15 +239,24 @@ async fn make_stale(writes: Writes) {
 }
 
 impl Queries {
-    /// With the settings of this moment, and with the file that registrations are kept in.
-    pub(crate) fn new(mut feeds: Feeds, keeping: Option<(PathBuf, Writes)>) -> Self {
+    /// With the settings of this moment, and with the file that registrations are kept in. `recorder` takes the inputs of
+    /// subnet administration.
+    pub(crate) fn new(
+        mut feeds: Feeds,
+        keeping: Option<(PathBuf, Writes)>,
+        recorder: Option<Recorder>,
+    ) -> Self {
         let settings = feeds.settings.borrow_and_update().clone();
         let (file, writes) = keeping.unzip();
         if let Some(kept) = &feeds.kept_images {
             kept.reconfigure(settings.pm.as_ref().and_then(|pm| pm.disk.clone()));
         }
         let mut queries = Self {
-            sa: restored(settings.sa, file.as_deref()),
+            sa: RecordedSa::new(
+                Tick(0),
+                restored(settings.sa, file.as_deref()),
+                recorder.map(|recorder| (recorder, Tick(unix_time_ns()))),
+            ),
             cables: Cables::new(settings.cables),
             congestion: Congestion::new(settings.congestion),
             dbsync: DbSync::new(settings.dbsync),
@@ -288,6 +300,8 @@ impl Queries {
         } = line;
         let mut sending: Option<BoxFuture<_>> = None;
         let mut clock = time::interval(CLOCK);
+        let mut flushes = time::interval(RECORD);
+        let is_recorded = self.sa.has_recorder();
         self.to_send.clear();
         loop {
             if sending.is_none() {
@@ -313,6 +327,7 @@ impl Queries {
                 Some(input) = told(&mut self.feeds.kept_images) => self.pm(input),
                 Some(request) = self.feeds.clears.recv() => self.clear(request),
                 _ = clock.tick() => self.tell_time(),
+                _ = flushes.tick(), if is_recorded => self.sa.flush(self.now()),
                 () = time::sleep(pause), if room => {
                     self.sa(SaInput::Tick);
                     self.cables(CablesInput::Tick);
@@ -441,7 +456,8 @@ impl Queries {
         });
         match restored {
             Some(Ok((sa, bytes))) => {
-                (self.sa, self.inherited) = (sa, true);
+                self.sa.replace(self.now(), sa);
+                self.inherited = true;
                 if let Some(keeping) = &mut self.keeping {
                     keeping.save = Some(bytes);
                 }
@@ -526,7 +542,7 @@ impl Queries {
         // An unchanged fabric is not published again, so these look at the last one.
         let is_master = self.is_master;
         let snapshot = self.feeds.snapshot.borrow().clone().filter(|_| is_master);
-        self.sa.reconfigure(settings.sa);
+        self.sa.reconfigure(self.now(), settings.sa);
         self.cables.reconfigure(settings.cables);
         if let Some(snapshot) = &snapshot {
             self.cables(CablesInput::Published(Arc::clone(snapshot)));
@@ -582,7 +598,7 @@ impl Queries {
                     self.copied_from = Some(inherited.master);
                     if !self.sa.inherit(self.now(), &inherited) {
                         self.copied_from = None;
-                        self.sa.tell_groups();
+                        self.sa.tell_groups(self.now());
                         groups_left_out(inherited.master);
                     }
                 }

@@ -334,12 +334,6 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         served.map_err(|error| DaemonError::part("metrics", error.to_string()))
     });
 
-    let queries = Queries::new(feeds, keeping);
-    let stop_queries = stopping.receiver();
-    parts.thread(queries_heart, move || async move {
-        queries.run(stop_queries).await;
-        Ok(())
-    })?;
     if let Some(keeping) = recording.keeping {
         let panics = parts.panics();
         parts.task(
@@ -349,6 +343,12 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     let now = Tick(unix_time_ns());
     let mut manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
+    let queries = Queries::new(feeds, keeping, recording.sa_recorder);
+    let stop_queries = stopping.receiver();
+    parts.thread(queries_heart, move || async move {
+        queries.run(stop_queries).await;
+        Ok(())
+    })?;
     if asks_for_mandate {
         manager.tell(now, Told::Mandate(Mandate::Withheld(None)));
     }

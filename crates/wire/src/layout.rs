@@ -243,6 +243,7 @@ macro_rules! layout {
     };
     (@keep $to:ident $value:expr, m_key) => { $to.key($value) };
     (@keep $to:ident $value:expr, sm_key) => { $to.key($value) };
+    (@keep $to:ident $value:expr, service_key) => { $to.wide_key($value) };
     (@keep $to:ident $value:expr, $field:ident) => { ::weft_state::State::write(&$value, $to) };
     (@width block $ty:ty) => { <$ty as $crate::Block>::LEN };
     (@width $reg:ident $ty:ty) => { std::mem::size_of::<$reg>() };

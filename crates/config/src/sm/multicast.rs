@@ -1,6 +1,7 @@
 //! Multicast: how groups share MLIDs, and the groups that the SM creates itself.
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::id::{PKey, Sl};
 
 use crate::context::Cx;
@@ -57,6 +58,7 @@ section! {
 
 section! {
     /// `MLIDShare`: multicast groups that share a few MLIDs.
+    #[derive(State)]
     pub struct MlidShare {
         /// Whether it is used.
         enable: bool = false, "Enable" => One(flag());

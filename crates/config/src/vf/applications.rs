@@ -1,6 +1,7 @@
 //! Resolves a virtual fabric's applications.
 
 use std::collections::BTreeSet;
+use weft_state::State;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::value::{Interval, Masked, Mgid, ServiceId};
 pub const PA_SERVICE_ID: ServiceId = ServiceId(0x1100_d03c_3484_5555);
 
 /// All applications of a virtual fabric, includes expanded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct ResolvedApplications {
     /// Service identifiers.
     pub service_ids: Vec<ServiceId>,

@@ -1,6 +1,7 @@
 //! Multicast groups that the SM creates: in which virtual fabrics they are.
 
 use serde::{Deserialize, Serialize};
+use weft_state::State;
 use weft_wire::id::{PKey, Sl};
 
 use super::{Problems, ResolvedQos, ResolvedVirtualFabric, Subject};
@@ -10,7 +11,7 @@ use crate::sm::MulticastGroup;
 use crate::value::{Mgid, Mtu, Rate};
 
 /// Groups that the SM creates, with the values that all of them have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, State)]
 pub struct ResolvedMulticastGroup {
     /// The groups.
     pub mgids: Vec<Mgid>,

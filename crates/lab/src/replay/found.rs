@@ -7,11 +7,11 @@ use std::io::BufReader;
 
 use serde_json::{Value, json};
 use weft_fabric::Tick;
-use weft_manager::Manager;
-use weft_replay::{CORE, FileError, Header, Match, Replay, Step, VERSION};
+use weft_manager::{Manager, Sa};
+use weft_replay::{CORE, FileError, Header, Match, Replay, Step, VERSION, What};
 
 use super::Arguments;
-use super::words::{input_words, output_kind, output_words};
+use super::words::{answer_kind, answer_words, input_words, output_kind, output_words};
 
 /// Steps that are kept to be printed at most.
 const SHOWN_MAX: usize = 1_000_000;
@@ -81,16 +81,23 @@ impl Found {
             self.begun = step.at;
         }
         self.steps = step.number;
-        self.last = step.at;
+        if !matches!(step.what, What::Sa(_)) {
+            self.last = step.at;
+        }
         *self.inputs.entry(step.what.name()).or_default() += 1;
         for output in &step.outputs {
             *self.outputs.entry(output_kind(output)).or_default() += 1;
         }
+        for answer in &step.answers {
+            *self.outputs.entry(answer_kind(answer)).or_default() += 1;
+        }
         if step.matches == Match::Other && self.parted.is_none() {
             self.parted = Some(self.describe(step, TOLD_MAX));
         }
-        self.ends_open = step.matches == Match::Unknown;
-        self.panic.clone_from(&step.panic);
+        self.ends_open |= step.matches == Match::Unknown;
+        if step.panic.is_some() {
+            self.panic.clone_from(&step.panic);
+        }
         if arguments.steps {
             let line = self.describe(step, usize::MAX);
             let most = arguments.last.unwrap_or(SHOWN_MAX).min(SHOWN_MAX);
@@ -115,15 +122,13 @@ impl Found {
             self.seconds(step.at),
             input_words(&step.what)
         );
-        for output in step.outputs.iter().take(most) {
-            let _ = writeln!(text, "    {}", output_words(output));
+        let outputs = step.outputs.iter().map(output_words);
+        let all = outputs.chain(step.answers.iter().map(answer_words));
+        for words in all.take(most) {
+            let _ = writeln!(text, "    {words}");
         }
-        if let Some(more) = step
-            .outputs
-            .len()
-            .checked_sub(most)
-            .filter(|more| *more > 0)
-        {
+        let more = (step.outputs.len() + step.answers.len()).saturating_sub(most);
+        if more > 0 {
             let _ = writeln!(text, "    and {more} more");
         }
         text
@@ -167,7 +172,7 @@ pub(super) fn as_text(name: &str, header: &Header, found: &Found, replay: &FileR
     if !header.is_of_this_program() {
         let _ = writeln!(
             text,
-            "  this is weft {VERSION}, code {CORE}: not the code that recorded"
+            "  this is weft {VERSION}, code {CORE}: not the code that recorded; subnet administration is left out"
         );
     }
     let seconds = found.seconds(found.last);
@@ -176,6 +181,14 @@ pub(super) fn as_text(name: &str, header: &Header, found: &Found, replay: &FileR
     let _ = writeln!(text, "  out: {}", counted(&found.outputs));
     if let Some(manager) = replay.manager() {
         text += &state_words(manager);
+    }
+    if let Some(sa) = replay.sa() {
+        let registered = sa.registered();
+        let _ = writeln!(
+            text,
+            "  subnet administration: {} services, {} subscriptions, {} transfers",
+            registered.services, registered.subscriptions, registered.transfers
+        );
     }
     let _ = writeln!(text, "  result: {}", result(found).trim_end());
     text
@@ -190,6 +203,7 @@ pub(super) fn as_json(header: &Header, found: &Found, replay: &FileReplay) -> Va
         "inputs": found.inputs,
         "outputs": found.outputs,
         "state": replay.manager().map(state_json),
+        "sa": replay.sa().map(sa_json),
         "same": found.held(),
         "parted": found.parted,
         "panic": found.panic,
@@ -197,6 +211,15 @@ pub(super) fn as_json(header: &Header, found: &Found, replay: &FileReplay) -> Va
         "torn_at": found.torn_at,
         "stopped": found.is_stopped,
         "shown": found.shown,
+    })
+}
+
+fn sa_json(sa: &Sa) -> Value {
+    let registered = sa.registered();
+    json!({
+        "services": registered.services,
+        "subscriptions": registered.subscriptions,
+        "transfers": registered.transfers,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use weft_fabric::Tick;
 use weft_manager::{Event, Output};
-use weft_replay::{Shown, Step};
+use weft_replay::{Shown, Step, What};
 
 /// Where a replay stops.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,11 @@ impl Until {
     pub(super) fn is_reached(&self, step: &Step, begun: Tick) -> bool {
         match self {
             Self::Step(number) => step.number >= *number,
-            Self::Seconds(seconds) => step.at.since(begun).as_secs_f64() >= *seconds,
+            // Subnet administration is beside: the time is the manager's.
+            Self::Seconds(seconds) => {
+                let is_the_managers = !matches!(step.what, What::Sa(_));
+                is_the_managers && step.at.since(begun).as_secs_f64() >= *seconds
+            }
             Self::Sweep(_) | Self::Event { .. } | Self::Panic => self.is_shown(Shown {
                 outputs: &step.outputs,
                 panic: step.panic.as_deref(),

@@ -1,7 +1,10 @@
-//! Inputs and outputs of the manager in words.
+//! Inputs and outputs of the manager and of subnet administration in words.
 
-use weft_manager::Output;
-use weft_replay::What;
+use weft_manager::{Output, SaOutput};
+use weft_replay::{SaWhat, What};
+use weft_wire::Layout;
+use weft_wire::header::MadHeader;
+use weft_wire::sa::attribute_name;
 use weft_wire::smp::SmpView;
 
 pub(super) fn input_words(what: &What) -> String {
@@ -13,6 +16,62 @@ pub(super) fn input_words(what: &What) -> String {
         What::Checkpoint(state) => {
             format!("goes on from a checkpoint of {} bytes", state.bytes().len())
         }
+        What::Sa(what) => format!("subnet administration {}", sa_input_words(what)),
+    }
+}
+
+fn sa_input_words(what: &SaWhat) -> String {
+    match what {
+        SaWhat::Tick => "has a deadline".to_owned(),
+        SaWhat::Received(packet) => {
+            format!("received {} from {}", query(&packet.mad), packet.slid)
+        }
+        SaWhat::Published(number) => format!("has generation {number}"),
+        SaWhat::Call(call) => format!("has {}", call.name().trim_start_matches("sa-")),
+        SaWhat::Checkpoint(state) => {
+            format!("goes on from a state of {} bytes", state.bytes().len())
+        }
+    }
+}
+
+/// The kind of what subnet administration put out.
+pub(super) fn answer_kind(answer: &SaOutput) -> &'static str {
+    match answer {
+        SaOutput::Send(_) => "sa_datagrams",
+        SaOutput::Multicast(_) => "sa_members",
+        SaOutput::Groups(_) => "sa_groups",
+        SaOutput::Storm(_) => "sa_storms",
+        SaOutput::Stale | SaOutput::Persist(_) => "sa_states",
+    }
+}
+
+pub(super) fn answer_words(answer: &SaOutput) -> String {
+    match answer {
+        SaOutput::Send(packet) => {
+            format!("sends {} to {}", query(&packet.mad), packet.dlid)
+        }
+        SaOutput::Multicast(groups) => format!("tells members of {} multicast LIDs", groups.len()),
+        SaOutput::Groups(groups) => format!("tells {} groups", groups.len()),
+        SaOutput::Storm(storm) => format!("tells {storm:?}"),
+        SaOutput::Stale => "marks what is stored as old".to_owned(),
+        SaOutput::Persist(bytes) => format!("stores {} bytes", bytes.len()),
+    }
+}
+
+/// A datagram of subnet administration in a few words.
+fn query(mad: &[u8]) -> String {
+    match MadHeader::decode(mad) {
+        Ok(header) => {
+            let name = attribute_name(header.attribute_id).unwrap_or("unknown attribute");
+            format!(
+                "{name} method {:#04x} transaction {:#x} status {:#06x}, {} bytes",
+                header.method,
+                header.transaction_id,
+                header.status,
+                mad.len()
+            )
+        }
+        Err(error) => format!("{} bytes ({error})", mad.len()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_config::Instance;
 use weft_fabric::{Guid, Snapshot};
+use weft_state::State;
 use weft_wire::packet::Packet;
 
 use super::Registrations;
@@ -81,7 +82,7 @@ pub enum DbSyncOutput {
 }
 
 /// A master's registrations at its standby.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct Inherited {
     /// GUID of the master's port.
     pub master: Guid,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use thiserror::Error;
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::dbsync::{SubscriberKey, SyncGroup, SyncMember};
 use weft_wire::id::{Gid, Guid, PKey};
@@ -14,7 +15,7 @@ const COUNT: usize = 4;
 const PADDING: usize = 8;
 
 /// A multicast group with its members.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct CopiedGroup {
     /// The group; the number of members in it is not used.
     pub group: SyncGroup,
@@ -39,7 +40,7 @@ impl CopiedGroup {
 }
 
 /// A subscription.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct CopiedSubscription {
     /// What identifies it.
     pub key: SubscriberKey,
@@ -53,7 +54,7 @@ pub type ServiceKey = (u64, Gid, PKey);
 pub type SubscriptionKey = Vec<u8>;
 
 /// All registrations of clients at subnet administration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, State)]
 pub struct Registrations {
     /// Multicast groups, by GID.
     pub groups: BTreeMap<Gid, CopiedGroup>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weft_fabric::{Lid, Sl};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
 use weft_wire::id::PKey;
@@ -15,7 +16,7 @@ use weft_wire::rmpp::{
 const IB_MAD_LEN: usize = 256;
 
 /// Form of a datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, State)]
 pub enum Form {
     /// Base version 0x80: up to 2,048 bytes, as many as it needs.
     Opa,
@@ -52,7 +53,7 @@ impl Form {
 }
 
 /// The requester, and destination of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, State)]
 pub struct Requester {
     /// LID of its port.
     pub lid: Lid,

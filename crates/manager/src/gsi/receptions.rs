@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::rmpp::{Abort, Envelope, Received, Receiver, status};
 
 use super::server::{Key, Limits};
@@ -23,14 +24,14 @@ pub(super) enum Step {
     Abort(Abort),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Reception {
     receiver: Receiver,
     until: Tick,
 }
 
 /// Requests being received: bounded in number, size and time.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Receptions {
     all: BTreeMap<Key, Reception>,
     count_max: usize,

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use weft_fabric::{Lid, Tick};
+use weft_state::State;
 use weft_wire::header::{MadHeader, method, status};
 use weft_wire::packet::Packet;
 use weft_wire::rmpp::{CLASS_LEN, DATA_AT, Envelope, RmppHeader, kind};
@@ -13,7 +14,7 @@ use super::receptions::{Receptions, Step};
 use super::transfers::{Ended, Transfers};
 
 /// Limits of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Limits {
     /// Requests that come in segments at once; one more is aborted.
     pub receptions: usize,
@@ -70,7 +71,7 @@ impl Default for Limits {
 }
 
 /// Counters of a server since its start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub struct Counters {
     /// Datagrams that came.
     pub received: u64,
@@ -91,7 +92,7 @@ pub struct Counters {
 }
 
 /// Identity of a request or transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, State)]
 pub(super) struct Key {
     lid: Lid,
     qp: u32,
@@ -104,7 +105,7 @@ pub(super) struct Key {
 /// Give it each datagram of its class with [`Self::received`] and answer each request that comes
 /// out with [`Self::answer`] (or [`Self::forget`] it). Send what [`Self::poll`] gives; call
 /// [`Self::expire`] when [`Self::deadline`] has come. Time never goes back.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub struct Server {
     class: u8,
     limits: Limits,
@@ -113,6 +114,8 @@ pub struct Server {
     receptions: Receptions,
     transfers: Transfers,
     unanswered: BTreeSet<Key>,
+    /// Taken before the state is written.
+    #[state(skip)]
     outputs: VecDeque<Packet>,
     counters: Counters,
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use weft_fabric::{Lid, Tick};
+use weft_state::State;
 use weft_wire::packet::Packet;
 use weft_wire::rmpp::{Abort, Envelope, Progress, RmppHeader, Sender, kind, status};
 
@@ -12,7 +13,7 @@ use super::server::{Key, Limits};
 use crate::ask::rtt::RoundTrip;
 
 /// An answer in transfer.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Transfer {
     to: Requester,
     form: Form,
@@ -37,7 +38,7 @@ struct Transfer {
 }
 
 /// Queue in which a transfer waits for its turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 enum Lane {
     /// Its receiver has answered so far.
     Prompt,
@@ -46,7 +47,7 @@ enum Lane {
 }
 
 /// Transfers that may send, and the segments in flight of their queue.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 struct Ready {
     keys: VecDeque<Key>,
     segments: usize,
@@ -54,7 +55,7 @@ struct Ready {
 }
 
 /// Answers in transfer: bounded in number, bytes and time.
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 pub(super) struct Transfers {
     all: BTreeMap<Key, Transfer>,
     per_requester: BTreeMap<Lid, usize>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Lid, Tick};
+use weft_state::State;
 use weft_wire::Layout;
 use weft_wire::class_port_info::InformInfo;
 use weft_wire::header::{MadHeader, class, method, version};
@@ -34,7 +35,7 @@ const ATTEMPTS: u32 = 3;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A client's subscription to notices.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub(crate) struct Subscription {
     /// GUID of the subscriber's port.
     pub(crate) port: Guid,
@@ -43,16 +44,17 @@ pub(crate) struct Subscription {
     pub(crate) info: InformInfo,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, State)]
 struct Report {
     to: Requester,
+    #[state(datagram)]
     mad: Vec<u8>,
     left: u32,
     due: Tick,
 }
 
 /// Subscriptions in the order of their requests, and the reports in flight.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Subscriptions {
     pub(crate) all: Vec<Subscription>,
     /// Counts changes.

@@ -13,6 +13,7 @@
 //! | `multicast` | groups, their members and LIDs |
 //! | `kept` | registrations that survive a restart |
 //! | `copies` | registrations for standbys, and from a master |
+//! | `state` | the whole state as bytes and back |
 
 mod class_port_info;
 mod copies;
@@ -27,6 +28,7 @@ mod records;
 mod selector;
 mod services;
 mod settings;
+mod state;
 mod view;
 
 use std::collections::VecDeque;
@@ -58,11 +60,11 @@ use view::View;
 ///
 /// Call [`Sa::handle`] with each input, then [`Sa::poll`] until it gives nothing more; call
 /// [`Sa::handle`] with [`SaInput::Tick`] when [`Sa::deadline`] has come.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sa {
     pub(crate) settings: SaSettings,
     server: Server,
-    view: View,
+    view: Arc<View>,
     cables: Arc<CableMemories>,
     congestion: Arc<CongestionHeld>,
     services: services::Services,
@@ -93,7 +95,7 @@ impl Sa {
         let mut sa = Self {
             server: Server::new(class::SUBN_ADM, settings.limits),
             settings,
-            view: View::default(),
+            view: Arc::default(),
             cables: Arc::default(),
             congestion: Arc::default(),
             services: services::Services::default(),
@@ -186,7 +188,7 @@ impl Sa {
     }
 
     fn published(&mut self, now: Tick, snapshot: Arc<Snapshot>) {
-        self.view = View::new(snapshot, &self.settings);
+        self.view = Arc::new(View::new(snapshot, &self.settings));
         if self.view.snapshot.generation == 0 {
             return; // the fabric is not known yet
         }

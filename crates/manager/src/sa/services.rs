@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Tick};
+use weft_state::State;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::{IbServiceRecord, ServiceRecord};
 use weft_wire::text::Text;
@@ -19,7 +20,7 @@ pub(crate) const FOR_EVER: u32 = 0xFFFF_FFFF;
 const NEEDED: [[u32; 2]; 2] = [[0, 0], [4, 1]];
 
 /// Identity of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, State)]
 pub(crate) struct Key {
     id: u64,
     gid: Gid,
@@ -27,7 +28,7 @@ pub(crate) struct Key {
 }
 
 /// A service that is registered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub(crate) struct Service {
     /// GUID of the port that registered it; 0 for the manager itself.
     pub(crate) registrant: Guid,
@@ -37,7 +38,7 @@ pub(crate) struct Service {
 }
 
 /// The services that are registered, in order of service and port.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Services {
     pub(crate) all: BTreeMap<Key, Service>,
     /// No lease expires before; cached, because every datagram checks it.
@@ -47,12 +48,12 @@ pub(crate) struct Services {
 }
 
 /// A service of the manager itself, at its own port for as long as it is master.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub struct OwnService {
     /// Identifier of the service.
     pub id: u64,
     /// Its name, at most 63 bytes.
-    pub name: &'static str,
+    pub name: String,
     /// The first bytes of its data: its version, and 1 where it is the master.
     pub data: [u8; 2],
     /// The lease that is told, seconds; it is renewed all the time.
@@ -68,7 +69,7 @@ impl OwnService {
         let seconds = lease.as_secs().saturating_mul(2);
         Self {
             id: weft_config::PA_SERVICE_ID.0,
-            name: "Primary Intel OmniPath Performance Manager",
+            name: "Primary Intel OmniPath Performance Manager".to_owned(),
             data: [1, 1],
             lease: u32::try_from(seconds).unwrap_or(FOR_EVER),
             priority,
@@ -196,7 +197,7 @@ fn own_record(service: &OwnService, master: &weft_fabric::SmRecord, prefix: u64)
             interface: master.port_guid,
         },
         service_lease: service.lease,
-        service_name: Text::new(service.name),
+        service_name: Text::new(&service.name),
         service_data8: data,
         service_data16: priority,
         ..ServiceRecord::default()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_config::sm::{McDosAction, MlidShare};
 use weft_config::{DeviceGroups, Mgid, ServiceId};
+use weft_state::State;
 use weft_wire::id::Gid;
 
 pub use weft_config::PathSelection;
@@ -18,7 +19,7 @@ use crate::settings::virtual_fabric::stock_fabrics;
 use crate::settings::{Resolved, VirtualFabric};
 
 /// Settings of subnet administration. [`SaSettings::default`] equals the stock opafm.xml.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub struct SaSettings {
     /// Upper half of all GIDs (`<SubnetPrefix>`).
     pub subnet_prefix: u64,
@@ -56,7 +57,7 @@ pub struct SaSettings {
 /// IPoIB joins some ten groups per interface and creates one for each IPv6 address, an application
 /// registers a service once per host, and the kernel and the vendor's tools subscribe to a handful
 /// of notices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Quotas {
     /// Services that it has registered.
     pub services: usize,
@@ -83,7 +84,7 @@ impl Default for Quotas {
 }
 
 /// Settings of paths.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub struct PathSettings {
     /// Choice of the LID pairs that form paths (`<PathSelection>`).
     pub selection: PathSelection,
@@ -98,7 +99,7 @@ pub struct PathSettings {
 }
 
 /// Multicast groups.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub struct MulticastSettings {
     /// Most multicast LIDs (`<MLIDTableCap>`), 1 to 16,383.
     pub mlids_max: u32,

@@ -7,13 +7,14 @@ use weft_config::{
     ResolvedVirtualFabric,
 };
 use weft_fabric::Sl;
+use weft_state::State;
 use weft_wire::enums::Mtu;
 use weft_wire::id::PKey;
 
 use super::members::{Candidate, Members, Selector};
 
 /// A virtual fabric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, State)]
 pub struct VirtualFabric {
     /// Its name.
     pub name: String,

@@ -1,4 +1,4 @@
-//! The black box: the inputs of the subnet manager in a ring of files, and copies of the newest when something happens
+//! The black box: the inputs of the subnet manager and of subnet administration in a ring of files, and copies of the newest when something happens
 //! that should not.
 //!
 //! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
@@ -6,6 +6,10 @@
 //! begins with the manager's start. When a file has its share of the budget, the manager's thread hands over the manager as
 //! it is at the end of an input, with which the next one begins as a checkpoint; the oldest files are removed where the
 //! budget asks for it.
+//!
+//! Subnet administration is on a thread of its own and does the same beside it: its inputs go on in the file before until
+//! it hands over its state for the next one, at its next input, so that none is missing. It has [`thread::SA_SHARE`] of
+//! each file: where clients ask for more, its inputs rest until the next file, and the manager's are kept.
 //!
 //! | module | contents |
 //! |---|---|
@@ -28,7 +32,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
-use weft_replay::{Frozen, Recorder, Sink};
+use weft_replay::{Frozen, FrozenSa, Recorder, Sink};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -55,6 +59,10 @@ enum Order {
     Chunk(Vec<u8>),
     /// The next file begins.
     Next(Box<Frozen>),
+    /// Inputs of subnet administration.
+    SaChunk(Vec<u8>),
+    /// Those go on, or begin, with this state in the file of this number.
+    SaNext(Box<FrozenSa>, u64),
     Save {
         kind: Kind,
         reason: String,
@@ -85,6 +93,8 @@ pub(crate) struct BlackBox {
 pub(crate) struct Opened {
     pub(crate) black_box: BlackBox,
     pub(crate) recorder: Option<Recorder>,
+    /// That of the inputs of subnet administration.
+    pub(crate) sa_recorder: Option<Recorder>,
     pub(crate) keeping: Option<Keeping>,
 }
 
@@ -102,24 +112,30 @@ struct Chunks {
     progress: Arc<Progress>,
 }
 
-impl Chunks {
-    fn hand_over(&self, order: Order) -> bool {
-        if self.progress.is_over() {
-            return false;
-        }
-        let taken = self.orders.try_send(order).is_ok();
-        if !taken {
-            // A replay cannot go on after a gap: nothing more comes.
-            let why = "the disk was too slow for the manager's inputs";
-            self.progress.end(why);
-        }
-        taken
+/// The end of the thread of subnet administration.
+#[derive(Debug)]
+struct SaChunks {
+    orders: mpsc::Sender<Order>,
+    progress: Arc<Progress>,
+    /// The file that has its state.
+    file: u64,
+}
+
+fn hand_over(orders: &mpsc::Sender<Order>, progress: &Progress, order: Order) -> bool {
+    if progress.is_over() {
+        return false;
     }
+    let taken = orders.try_send(order).is_ok();
+    if !taken {
+        // A replay cannot go on after a gap: nothing more comes.
+        progress.end("the disk was too slow for the manager's inputs");
+    }
+    taken
 }
 
 impl Sink for Chunks {
     fn take(&mut self, chunk: Vec<u8>) -> bool {
-        self.hand_over(Order::Chunk(chunk))
+        hand_over(&self.orders, &self.progress, Order::Chunk(chunk))
     }
 
     fn spare(&mut self) -> Option<Vec<u8>> {
@@ -132,7 +148,28 @@ impl Sink for Chunks {
 
     fn begin_next(&mut self, with: Frozen) -> bool {
         self.progress.set_full(false);
-        self.hand_over(Order::Next(Box::new(with)))
+        let next = Order::Next(Box::new(with));
+        let taken = hand_over(&self.orders, &self.progress, next);
+        // After that, so that what subnet administration hands over for the file comes after its beginning.
+        self.progress.next_file();
+        taken
+    }
+}
+
+impl Sink for SaChunks {
+    fn take(&mut self, chunk: Vec<u8>) -> bool {
+        !self.progress.sa_rests_in(self.file)
+            && hand_over(&self.orders, &self.progress, Order::SaChunk(chunk))
+    }
+
+    fn is_full(&self) -> bool {
+        self.progress.file() != self.file && !self.progress.is_over()
+    }
+
+    fn begin_sa(&mut self, with: FrozenSa) -> bool {
+        self.file = self.progress.file();
+        let next = Order::SaNext(Box::new(with), self.file);
+        hand_over(&self.orders, &self.progress, next)
     }
 }
 
@@ -142,6 +179,7 @@ pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
         return Opened {
             black_box: BlackBox::default(),
             recorder: None,
+            sa_recorder: None,
             keeping: None,
         };
     };
@@ -155,6 +193,7 @@ pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
                 progress: Some(progress),
             },
             recorder: None,
+            sa_recorder: None,
             keeping: None,
         }
     })
@@ -176,6 +215,11 @@ fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> 
         spare,
         progress: Arc::clone(progress),
     };
+    let sa_chunks = SaChunks {
+        orders: orders.clone(),
+        progress: Arc::clone(progress),
+        file: progress.file(),
+    };
     Ok(Opened {
         black_box: BlackBox {
             place: Some(place),
@@ -183,6 +227,7 @@ fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> 
             progress: Some(Arc::clone(progress)),
         },
         recorder: Some(Recorder::new(Box::new(chunks))),
+        sa_recorder: Some(Recorder::new(Box::new(sa_chunks))),
         keeping: Some(Keeping { orders, ended }),
     })
 }

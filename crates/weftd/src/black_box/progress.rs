@@ -19,6 +19,10 @@ pub(super) struct Progress {
     bytes: AtomicU64,
     /// The next file is to begin with a checkpoint.
     is_full: AtomicBool,
+    /// Counts the files that the manager's thread has begun.
+    file: AtomicU64,
+    /// The last file in which the inputs of subnet administration rest, 0 for none.
+    sa_rests_in: AtomicU64,
     /// When it ended, milliseconds since 1970, and why.
     end: OnceLock<(u64, String)>,
 }
@@ -45,6 +49,8 @@ impl Progress {
             budget,
             bytes: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            file: AtomicU64::new(1),
+            sa_rests_in: AtomicU64::new(0),
             end: OnceLock::new(),
         }
     }
@@ -66,6 +72,26 @@ impl Progress {
 
     pub(super) fn set_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// The manager's thread has begun the next file.
+    pub(super) fn next_file(&self) {
+        self.file.fetch_add(1, Ordering::Release);
+    }
+
+    /// The number of the newest file.
+    pub(super) fn file(&self) -> u64 {
+        self.file.load(Ordering::Acquire)
+    }
+
+    /// Inputs of subnet administration have no more room in a file.
+    pub(super) fn let_sa_rest(&self, file: u64) {
+        self.sa_rests_in.store(file, Ordering::Relaxed);
+    }
+
+    /// Whether that is so.
+    pub(super) fn sa_rests_in(&self, file: u64) -> bool {
+        self.sa_rests_in.load(Ordering::Relaxed) == file
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -65,6 +65,7 @@ async fn a_panic_is_saved(words: &str, other: Option<Panics>) {
         black_box,
         recorder,
         keeping,
+        ..
     } = open(Some(place));
     let mut parts = Supervisor::default();
     let (stop, stopping) = Stopping::new();

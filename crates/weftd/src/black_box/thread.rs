@@ -17,6 +17,8 @@ use crate::event_hub::unix_time_ns;
 
 /// Files of the ring, if all have their share of the budget.
 const FILES: u64 = 8;
+/// Part of a file's share of the budget that inputs of subnet administration may have: half of it.
+pub(super) const SA_SHARE: u64 = 2;
 /// A copy has the file before the newest one too, unless the newest has begun so long before.
 const HOUR_MS: u64 = 3_600_000;
 
@@ -29,7 +31,31 @@ pub(super) struct Recording {
     /// None once it has ended.
     writer: Option<Writer<File>>,
     others: Others,
+    sa: SaRow,
     progress: Arc<Progress>,
+}
+
+/// The inputs of subnet administration.
+#[derive(Default)]
+struct SaRow {
+    /// Where they are written.
+    to: SaPlace,
+    /// Bytes of them in the file that has their state.
+    bytes: u64,
+    /// Its number.
+    file: u64,
+}
+
+/// A place for inputs of subnet administration.
+#[derive(Default)]
+enum SaPlace {
+    /// None: their state is not there yet, or they rest.
+    #[default]
+    Nowhere,
+    /// The newest file.
+    Newest,
+    /// The one before, until their state for the newest comes.
+    Before(Writer<File>),
 }
 
 /// The newest file.
@@ -69,6 +95,7 @@ impl Recording {
             before: None,
             writer: Some(writer),
             others,
+            sa: SaRow::default(),
             progress,
         })
     }
@@ -84,6 +111,8 @@ impl Recording {
                     let _ = spares.try_send(chunk);
                 }
                 Order::Next(manager) => self.next(|to| manager.write(to)),
+                Order::SaChunk(chunk) => self.sa_chunk(&chunk),
+                Order::SaNext(state, file) => self.sa_next(file, |to| state.write(to)),
                 Order::Save { kind, reason, told } => {
                     let saved = self.save(kind, &reason);
                     // Who asked may have gone.
@@ -128,11 +157,11 @@ impl Recording {
 
     /// Begins the next file with the chunks that a checkpoint has.
     pub(super) fn next(&mut self, checkpoint: impl FnOnce(&mut dyn FnMut(&[u8]))) {
-        let Some(writer) = self.writer.take() else {
+        let Some(written) = self.writer.as_ref().map(Writer::written) else {
             return;
         };
-        self.others.bytes += writer.written();
-        self.others.own_bytes += writer.written();
+        self.others.bytes += written;
+        self.others.own_bytes += written;
         self.others.own_begun.get_or_insert(self.file.begun);
         let now = unix_time_ns() / 1_000_000;
         let (file, writer) = match new_file(&self.place, now.max(self.file.begun + 1)) {
@@ -141,10 +170,56 @@ impl Recording {
         };
         let before = std::mem::replace(&mut self.file, file);
         self.before = Some(before.path);
-        self.writer = Some(writer);
+        if let Some(writer) = self.writer.replace(writer)
+            && matches!(self.sa.to, SaPlace::Newest)
+        {
+            self.sa.to = SaPlace::Before(writer);
+        }
         checkpoint(&mut |chunk| self.chunk(chunk));
         let written = self.writer.as_ref().map_or(0, Writer::written);
         self.file.share = Some(share(self.place.budget, written));
+    }
+
+    /// Writes inputs of subnet administration.
+    pub(super) fn sa_chunk(&mut self, chunk: &[u8]) {
+        match &mut self.sa.to {
+            SaPlace::Nowhere => {}
+            SaPlace::Newest => {
+                let before = self.newest_bytes();
+                self.chunk(chunk);
+                self.sa.bytes += self.newest_bytes().saturating_sub(before);
+            }
+            SaPlace::Before(writer) => {
+                let before = writer.written();
+                // A file that refuses is that of the manager's inputs as well, or has them all.
+                let written = writer.chunk(chunk).unwrap_or(before) - before;
+                self.sa.bytes += written;
+                self.others.bytes += written;
+                self.others.own_bytes += written;
+            }
+        }
+        if self.sa.bytes > self.place.budget / FILES / SA_SHARE {
+            self.sa.to = SaPlace::Nowhere;
+            self.progress.let_sa_rest(self.sa.file);
+        }
+    }
+
+    /// Inputs of subnet administration begin in the newest file, with the chunks that their state has. `file` is the number of
+    /// the newest that they know.
+    pub(super) fn sa_next(&mut self, file: u64, state: impl FnOnce(&mut dyn FnMut(&[u8]))) {
+        let before = self.newest_bytes();
+        state(&mut |chunk| self.chunk(chunk));
+        let written = self.newest_bytes().saturating_sub(before);
+        self.sa.to = SaPlace::Newest;
+        if self.sa.file == file {
+            self.sa.bytes += written;
+        } else {
+            (self.sa.file, self.sa.bytes) = (file, 0);
+        }
+    }
+
+    fn newest_bytes(&self) -> u64 {
+        self.writer.as_ref().map_or(0, Writer::written)
     }
 
     /// The directory refuses.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use weft_replay::{FileError, Match, Replay, What};
+use weft_replay::{FileError, Match, Replay, SaWhat, What};
 
 use crate::emulator::Emulator;
 use crate::harness::{Daemon, Start, configure, wait_for};
@@ -42,7 +42,7 @@ fn replayed(bytes: &[u8]) -> (Vec<&'static str>, Option<u64>) {
         let (number, name) = (step.number, step.what.name());
         assert_eq!(step.matches, Match::Same, "step {number}, {name}");
         assert_eq!(step.panic, None, "step {number}, {name}");
-        if let What::Received(packet) = &step.what {
+        if let What::Received(packet) | What::Sa(SaWhat::Received(packet)) = &step.what {
             let mut eights = packet.mad.windows(8);
             assert!(
                 !eights.any(|bytes| bytes == KEY.to_be_bytes()),
@@ -97,6 +97,10 @@ fn what_an_operator_saves_runs_again_byte_for_byte_without_keys() {
         "release",
         "pause",
         "resume",
+        "sa-checkpoint",
+        "sa-published",
+        "sa-registrations-lost",
+        "sa-reconfigure",
     ] {
         assert!(inputs.contains(&wanted), "{wanted}: {inputs:?}");
     }

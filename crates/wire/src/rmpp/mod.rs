@@ -14,6 +14,7 @@ pub use sender::{Progress, Sender};
 use crate::bits::store;
 use crate::header::{MadHeader, method};
 use crate::layout::Layout;
+use weft_state::State;
 
 /// Offset of the RMPP header in a datagram.
 pub const RMPP_AT: usize = MadHeader::LEN;
@@ -39,7 +40,7 @@ pub struct Abort {
 }
 
 /// Common start of all datagrams of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct Envelope {
     /// Common header.
     pub mad: MadHeader,

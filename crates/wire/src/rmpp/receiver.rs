@@ -4,6 +4,7 @@ use crate::header::MadHeader;
 use crate::layout::Layout;
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
 use crate::rmpp::{Abort, CLASS_AT, CLASS_LEN, DATA_AT, Envelope, RMPP_AT};
+use weft_state::State;
 
 /// Result of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Received {
 }
 
 /// Reassembles segments, in order and within a limit; requests out-of-order ones again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct Receiver {
     data: Vec<u8>,
     envelope: Option<Envelope>,

@@ -1,6 +1,7 @@
 //! The sending side of a transfer.
 
 use std::sync::Arc;
+use weft_state::State;
 
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
 use crate::rmpp::{Abort, CLASS_LEN, Envelope};
@@ -18,7 +19,7 @@ pub enum Progress {
 ///
 /// Call [`Self::poll`] until it has nothing more, then wait for the receiver's datagrams
 /// ([`Self::handle`]) or for time to pass ([`Self::timeout`]).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, State)]
 pub struct Sender {
     envelope: Envelope,
     data: Arc<Vec<u8>>,

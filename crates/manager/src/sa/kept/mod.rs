@@ -10,6 +10,7 @@ mod format;
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 
 pub use format::KeptError;
 
@@ -21,7 +22,7 @@ use super::{Sa, SaSettings};
 const COLLECT: Duration = Duration::from_secs(1);
 
 /// State of the stored registrations.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(super) struct Keeping {
     /// Number of the last change that was seen.
     seen: u64,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use weft_fabric::multicast::FIRST_MLID;
 use weft_fabric::{GroupMember, Guid, JoinState, Lid, MulticastGroup, Sl};
+use weft_state::State;
 use weft_wire::enums::Mtu;
 use weft_wire::id::{Gid, PKey};
 use weft_wire::sa::McMemberRecord;
 
 /// Join state of a port: a bit each, as in the record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(crate) struct Joined(pub(crate) u8);
 
 impl Joined {
@@ -53,14 +54,14 @@ impl Joined {
 }
 
 /// A member: how it takes part, and whether another port joined it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 pub(crate) struct Member {
     pub(crate) joined: Joined,
     pub(crate) proxy: bool,
 }
 
 /// A group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, State)]
 pub(crate) struct Group {
     pub(crate) mgid: Gid,
     /// Its entry in the multicast tables.

@@ -5,18 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use weft_config::Mgid;
 use weft_config::sm::MlidShare;
 use weft_fabric::multicast::MLIDS;
+use weft_state::State;
 use weft_wire::id::{Gid, PKey};
 
 use crate::sa::settings::MulticastSettings;
 
 /// The LIDs in use.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Mlids {
     /// By entry: how many groups have it, and to which share and partition it belongs.
     used: BTreeMap<u32, Use>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, State)]
 struct Use {
     groups: u32,
     /// Rule of the configuration, and partition; `None` for a LID of its own.

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::Tick;
+use weft_state::State;
 use weft_wire::id::Gid;
 
 use super::Sa;
@@ -45,7 +46,7 @@ const QUIET: Duration = Duration::from_secs(4);
 const LONGEST: Duration = Duration::from_secs(15);
 
 /// Whether the members are known, so that the subnet manager may receive them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, State)]
 enum Members {
     /// Not at all.
     #[default]
@@ -59,7 +60,7 @@ enum Members {
 }
 
 /// All groups, in order of their GIDs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct Groups {
     pub(crate) all: BTreeMap<Gid, Group>,
     mlids: Mlids,

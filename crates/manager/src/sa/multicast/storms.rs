@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_fabric::{Guid, Tick};
+use weft_state::State;
 
 use crate::io::PortAction;
 
@@ -15,7 +16,7 @@ use crate::io::PortAction;
 const PORTS_MAX: usize = 4_096;
 
 /// What happens to a port that ends groups too often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
 pub struct MulticastStormSettings {
     /// Groups that it ends in the window, at least 1 (`<McDosThreshold>`).
     pub most: u32,
@@ -26,7 +27,7 @@ pub struct MulticastStormSettings {
 }
 
 /// Groups that ports, by their GUIDs, have ended since their windows began.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, State)]
 pub(crate) struct MulticastStorms(BTreeMap<Guid, (Tick, u32)>);
 
 impl MulticastStorms {

@@ -1,22 +1,22 @@
-//! Keys (M_Key, SM_Key) do not leave the daemon: the fabric and the configuration pass through here
-//! before anybody reads them.
+//! Keys (M_Key, SM_Key) taken out of a fabric that is handed on.
 
 use std::sync::Arc;
 
-use weft_config::Config;
-use weft_fabric::{Node, PortNum, SmRecord, Snapshot};
+use weft_wire::id::PortNum;
+
+use crate::{Node, SmRecord, Snapshot};
 
 /// Takes keys out of snapshots. Nodes that stay as they are stay shared from one snapshot to the
 /// next, as they do without a mask.
 #[derive(Debug, Default)]
-pub(crate) struct KeyMask {
+pub struct KeyMask {
     /// Nodes of the last snapshot, with and without their keys, by their index.
     nodes: Vec<(Arc<Node>, Arc<Node>)>,
 }
 
 impl KeyMask {
     /// The snapshot without keys.
-    pub(crate) fn snapshot(&mut self, snapshot: &Snapshot) -> Snapshot {
+    pub fn snapshot(&mut self, snapshot: &Snapshot) -> Snapshot {
         let last = std::mem::take(&mut self.nodes);
         let topology = snapshot.topology.map_nodes(|id, node| {
             let held = last.get(id.0 as usize);
@@ -38,7 +38,7 @@ impl KeyMask {
 }
 
 fn without_key(node: &Arc<Node>) -> Arc<Node> {
-    let keyed = |(_, port): &(PortNum, &weft_fabric::Port)| port.info.m_key != 0;
+    let keyed = |(_, port): &(PortNum, &crate::Port)| port.info.m_key != 0;
     let keyed: Vec<PortNum> = node.ports().filter(keyed).map(|(port, _)| port).collect();
     if keyed.is_empty() {
         return Arc::clone(node);
@@ -52,15 +52,10 @@ fn without_key(node: &Arc<Node>) -> Arc<Node> {
     Arc::new(masked)
 }
 
-/// The configuration with every value written out, without keys.
-pub(crate) fn config(config: &Config) -> String {
-    config.effective_xml_without_keys()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use weft_fabric::{FabricSpec, NodeId};
+    use crate::{FabricSpec, NodeId};
 
     use super::*;
 

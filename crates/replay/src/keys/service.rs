@@ -1,0 +1,109 @@
+//! Keys in datagrams of subnet administration: those of services, and where notices may have one.
+
+use weft_wire::Layout;
+use weft_wire::header::{MadHeader, class, version};
+use weft_wire::rmpp::{
+    CLASS_AT, DATA_AT, RMPP_AT, RmppHeader, SEGMENT_DATA_MAX, SEGMENT_DATA_MAX_IB,
+};
+use weft_wire::sa::{SaHeader, attribute};
+
+/// Offset of ServiceKey in the vendor's record, and in that of InfiniBand.
+const KEY: usize = 40;
+const IB_KEY: usize = 32;
+/// Its length.
+const KEY_LEN: usize = 16;
+/// Offset of the attribute in a datagram.
+const ATTRIBUTE_AT: usize = 16;
+
+/// Offset of the key in the record of a request; none where it has no such record.
+pub(super) fn key_in_request(header: &MadHeader) -> Option<usize> {
+    let is_service = header.attribute_id == attribute::SERVICE_RECORD;
+    is_service.then_some(match header.base_version {
+        version::IB => IB_KEY,
+        _ => KEY,
+    })
+}
+
+/// Whether a datagram is about services.
+pub(crate) fn is_record(mad: &[u8]) -> bool {
+    has(mad, attribute::SERVICE_RECORD)
+}
+
+/// Whether a datagram reports a notice.
+pub(crate) fn is_notice(mad: &[u8]) -> bool {
+    has(mad, attribute::NOTICE)
+}
+
+fn has(mad: &[u8], attribute: u16) -> bool {
+    let id = mad.get(ATTRIBUTE_AT..).and_then(<[u8]>::first_chunk::<2>);
+    mad.get(1) == Some(&class::SUBN_ADM) && id == Some(&attribute.to_be_bytes())
+}
+
+/// Writes zeros over the keys in an answer, or in a segment of one.
+pub(crate) fn blank_keys(mad: &mut [u8]) {
+    let Ok(header) = MadHeader::decode(mad) else {
+        return;
+    };
+    let (key, segment) = match header.base_version {
+        version::IB => (IB_KEY, SEGMENT_DATA_MAX_IB),
+        _ => (KEY, SEGMENT_DATA_MAX),
+    };
+    let rmpp = RmppHeader::decode(mad.get(RMPP_AT..).unwrap_or_default()).unwrap_or_default();
+    let class = SaHeader::decode(mad.get(CLASS_AT..).unwrap_or_default()).unwrap_or_default();
+    let stride = usize::from(class.attribute_offset) * 8;
+    let before = (rmpp.segment_num as usize).saturating_sub(1) * segment;
+    let data = mad.get_mut(DATA_AT..).unwrap_or_default();
+    for (at, byte) in (before..).zip(data) {
+        // A single record is at the beginning.
+        let in_record = at.checked_rem(stride).unwrap_or(at);
+        if (key..key + KEY_LEN).contains(&in_record) {
+            *byte = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment of an answer with records of `stride` bytes that are all 7.
+    fn segment(base_version: u8, stride: usize, segment_num: u32, len: usize) -> Vec<u8> {
+        let mut mad = vec![0; DATA_AT];
+        let header = MadHeader {
+            base_version,
+            mgmt_class: class::SUBN_ADM,
+            attribute_id: attribute::SERVICE_RECORD,
+            ..MadHeader::default()
+        };
+        header.encode(&mut mad);
+        let rmpp = RmppHeader {
+            segment_num,
+            ..RmppHeader::default()
+        };
+        rmpp.encode(&mut mad[RMPP_AT..]);
+        let class = SaHeader {
+            attribute_offset: (stride / 8) as u16,
+            ..SaHeader::default()
+        };
+        class.encode(&mut mad[CLASS_AT..]);
+        mad.resize(DATA_AT + len, 7);
+        mad
+    }
+
+    #[test]
+    fn keys_of_services_are_blanked_in_every_segment_and_nothing_else_is() {
+        for (base, stride, key, data) in [(0x80, 184, 40, 1992), (1, 176, 32, 200)] {
+            let mut whole = Vec::new();
+            for number in 1..=5 {
+                let mut mad = segment(base, stride, number, data);
+                assert!(is_record(&mad));
+                blank_keys(&mut mad);
+                whole.extend_from_slice(&mad[DATA_AT..]);
+            }
+            for (at, byte) in whole.iter().enumerate() {
+                let is_key = (key..key + 16).contains(&(at % stride));
+                assert_eq!(*byte, if is_key { 0 } else { 7 }, "{base:#x} byte {at}");
+            }
+        }
+    }
+}
