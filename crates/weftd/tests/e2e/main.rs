@@ -64,6 +64,7 @@ mod siege;
 mod slurm;
 mod states;
 mod struck;
+mod struck_records;
 mod support;
 mod takeover;
 mod terminal;
