@@ -51,8 +51,13 @@ pub(crate) struct Foreseen {
 
 /// A call that a limit refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(transparent)]
+pub(crate) struct Limited(Box<Refused>);
+
+/// Which call, and by which limit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{method}: the limit \"{limit}\" {why}; {identity} has the role {}, limits are in {place}", .role.name())]
-pub(crate) struct Limited {
+struct Refused {
     method: String,
     limit: String,
     why: String,
@@ -67,10 +72,10 @@ impl Limited {
 
     pub(crate) fn facts(&self) -> Facts {
         Facts::none()
-            .with("method", &self.method)
-            .with("site_limit", &self.limit)
-            .with("identity", &self.identity)
-            .with("role", self.role.name())
+            .with("method", &self.0.method)
+            .with("site_limit", &self.0.limit)
+            .with("identity", &self.0.identity)
+            .with("role", self.0.role.name())
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -184,7 +189,7 @@ impl Access {
 
     /// Refuses a call where the limit is enforced; else the log says that it would.
     fn refuse(&self, limit: &Limit, who: &Who, why: String) -> Result<(), Limited> {
-        let limited = Limited {
+        let refused = Refused {
             method: who.method.clone(),
             limit: limit.name().to_owned(),
             why,
@@ -193,14 +198,14 @@ impl Access {
             place: self.place(),
         };
         if limit.is_enforced() {
-            return Err(limited);
+            return Err(Limited(Box::new(refused)));
         }
         info!(
             event = "limit_tried",
-            limit = limited.limit,
-            method = limited.method,
-            identity = limited.identity,
-            "not refused, as the limit is not enforced: {limited}"
+            limit = refused.limit,
+            method = refused.method,
+            identity = refused.identity,
+            "not refused, as the limit is not enforced: {refused}"
         );
         Ok(())
     }
