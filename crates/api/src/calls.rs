@@ -62,6 +62,17 @@ impl ChangingCall {
         (level != Some(IdempotencyLevel::NoSideEffects)).then_some(Self { method })
     }
 
+    /// Whether a request has a place for a reason.
+    pub fn takes_reason(&self) -> bool {
+        let input = self.method.input();
+        let label = input.get_field_by_name("label");
+        let label = label.and_then(|field| field.kind().as_message().cloned());
+        [Some(input), label]
+            .iter()
+            .flatten()
+            .any(|message| message.get_field_by_name("reason").is_some())
+    }
+
     /// What a request says. `digest` makes the digest of a text, hexadecimal.
     pub fn request(&self, message: &[u8], digest: &dyn Fn(&[u8]) -> String) -> Option<Said> {
         let message = DynamicMessage::decode(self.method.input(), message).ok()?;
@@ -135,6 +146,18 @@ mod tests {
 
     fn digest(text: &[u8]) -> String {
         format!("digest of {}", text.len())
+    }
+
+    #[test]
+    fn a_reason_is_taken_by_itself_or_with_a_label() {
+        for (path, expected) in [
+            ("/weft.v1.PortService/SetPorts", true),
+            ("/weft.v1.RouteService/ApplyRoutePlan", true),
+            ("/weft.v1.ManagerService/DumpState", false),
+        ] {
+            let call = ChangingCall::of(path).expect(path);
+            assert_eq!(call.takes_reason(), expected, "{path}");
+        }
     }
 
     #[test]

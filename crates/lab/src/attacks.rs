@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_fabric::Topology;
 use weft_fabric::text::for_terminal;
-use weft_fabric::{FabricSpec, Topology};
 use weft_testkit::campaign::attacks::{Attack, Guard, Outcome, Told, Verdict, run};
 
+use crate::topologies::topology;
 use crate::{Failure, Seeds, events_max};
 
 /// Fabrics where none are named: one switch, and two tiers.
@@ -15,9 +16,9 @@ const FABRICS: [&str; 2] = ["one-switch:8", "pgft:2;4,6;1,4;1,1"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A fabric, as of weftd --emulate; may be given several times.
+    /// A fabric, as of weftd --emulate, or a file; may be given several times.
     #[arg(long, default_values = FABRICS)]
-    fabric: Vec<FabricSpec>,
+    fabric: Vec<String>,
     /// Number of an attack in docs/security.md; may be given several times. Without it, all.
     #[arg(long)]
     attack: Vec<Attack>,
@@ -32,10 +33,9 @@ pub(crate) struct Arguments {
 pub(crate) fn campaign(arguments: &Arguments) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
     let mut broken = 0;
-    for spec in &arguments.fabric {
-        let topology = spec.generate().map(Arc::new);
-        let topology = topology.map_err(|error| Failure::Told(format!("{spec}: {error}")))?;
-        writeln!(output, "{}", for_terminal(&spec.to_string()))?;
+    for fabric in &arguments.fabric {
+        let topology = topology(fabric).map_err(Failure::Told)?;
+        writeln!(output, "{}", for_terminal(fabric))?;
         for attack in arguments.attacks() {
             for guard in arguments.guards() {
                 let report = report(arguments, *attack, *guard, &topology);

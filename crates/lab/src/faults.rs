@@ -1,23 +1,18 @@
 //! The campaign of single faults: each fault, in each state, in each fabric, for some seeds.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_fabric::Topology;
 use weft_fabric::text::for_terminal;
-use weft_fabric::{FabricSpec, Topology};
-use weft_lab::experiment::fabric::Fabric;
 use weft_testkit::campaign::faults::{Cell, Fault, Outcome, State, run};
 
-use crate::run::files::read;
+use crate::topologies::topology;
 use crate::{Failure, Seeds};
 
 /// Fabrics where none are named: one switch, and two tiers.
 const FABRICS: [&str; 2] = ["one-switch:6", "pgft:2;4,6;1,4;1,1"];
-
-/// Longest file of a fabric.
-const FILE_MAX: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -51,19 +46,6 @@ pub(crate) fn campaign(arguments: &Arguments) -> Result<bool, Failure> {
     }
     writeln!(output, "{all} runs, {broken} broken")?;
     Ok(broken == 0)
-}
-
-/// A fabric that is described, or read from a file.
-fn topology(fabric: &str) -> Result<Arc<Topology>, String> {
-    let spec: FabricSpec = fabric.parse().map_err(|error| format!("{error}"))?;
-    let wrong = |error: &dyn std::fmt::Display| format!("{fabric}: {error}");
-    let made = match spec {
-        FabricSpec::File(path) => Fabric::import(&read(Path::new(&path), FILE_MAX)?)
-            .map_err(|error| wrong(&error))?
-            .generate(),
-        spec => spec.generate(),
-    };
-    made.map(Arc::new).map_err(|error| wrong(&error))
 }
 
 impl Arguments {

@@ -5,6 +5,7 @@ mod attacks;
 mod faults;
 mod replay;
 mod run;
+mod topologies;
 
 use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};

@@ -57,3 +57,52 @@ fn an_output_that_is_full_is_an_error_without_a_panic() {
         assert_eq!(command.status().unwrap().code(), Some(2), "{arguments:?}");
     }
 }
+
+/// One switch and its hosts as ibnetdiscover has them.
+fn dump(hosts: u8) -> String {
+    let switch = "11750102000001";
+    let mut all = String::new();
+    let mut ports = String::new();
+    for host in 1..=hosts {
+        let guid = format!("117501010000{host:02x}");
+        let name = format!("h{host} hfi1_0");
+        all += &format!(
+            "vendid=0x1175\ndevid=0x24f0\nsysimgguid=0x{guid}\ncaguid=0x{guid}\nCa\t1 \"H-00{guid}\"\t\t# \"{name}\"\n\
+             [1]({guid}) \t\"S-00{switch}\"[{host}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR\n\n"
+        );
+        ports += &format!("[{host}]\t\"H-00{guid}\"[1]({guid}) \t\t# \"{name}\" lid 0 4xEDR\n");
+    }
+    format!(
+        "{all}vendid=0x1175\ndevid=0xabd1\nsysimgguid=0x{switch}\nswitchguid=0x{switch}({switch})\n\
+         Switch\t48 \"S-00{switch}\"\t\t# \"sw\" enhanced port 0 lid 0 lmc 0\n{ports}"
+    )
+}
+
+#[test]
+fn an_attack_is_carried_out_on_a_fabric_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("fabric.ibnetdiscover");
+    for (hosts, code, told) in [
+        (4, 1, "an attack needs five hosts or more"),
+        (6, 0, "stopped"),
+    ] {
+        fs::write(&file, dump(hosts)).unwrap();
+        let attack = [
+            "attack", "--attack", "1", "--guard", "fenced", "--seed", "0",
+        ];
+        let mut command = weft_lab();
+        let output = command
+            .args(attack)
+            .arg("--fabric")
+            .arg(&file)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.contains(told),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(output.status.code(), Some(code), "{text}");
+    }
+}

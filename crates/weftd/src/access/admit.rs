@@ -14,7 +14,7 @@ use weft_fabric::text::count;
 use super::caller::{Caller, caller_of};
 use super::methods;
 use super::rate::TooOften;
-use super::{Access, Role};
+use super::{Access, HasReason, Role};
 use crate::audit::{Audit, Outcome, refused_read};
 use crate::grpc::{DOMAIN, Facts};
 
@@ -30,7 +30,7 @@ pub(crate) async fn admit(
         let what = format!("there is no method {path}; is this daemon older than the client?");
         return Status::unimplemented(what).into_http();
     };
-    let Err(status) = decide(&access, request.extensions(), path, needed) else {
+    let Err(status) = let_in(&access, request.extensions(), path, needed) else {
         return next.run(request).await;
     };
     if ChangingCall::of(path).is_none() {
@@ -41,6 +41,22 @@ pub(crate) async fn admit(
     status.into_http()
 }
 
+/// Decides by role and by the limits that hold whatever a call would do.
+fn let_in(
+    access: &Access,
+    extensions: &Extensions,
+    path: &str,
+    needed: Role,
+) -> Result<(), Status> {
+    let (caller, role) = decide(access, extensions, path, needed)?;
+    let (_, method) = path.rsplit_once('/').unwrap_or(("", path));
+    let reason = extensions
+        .get()
+        .is_some_and(|HasReason(has_reason)| *has_reason);
+    let within = access.within_limits(caller, role, method, reason);
+    within.map_err(|limited| limited.status())
+}
+
 /// Refuses a call that needs a higher role than its method alone tells: `what` completes "… needs".
 pub(crate) fn require(
     access: &Access,
@@ -48,22 +64,23 @@ pub(crate) fn require(
     what: &str,
     needed: Role,
 ) -> Result<(), Status> {
-    decide(access, extensions, what, needed)
+    decide(access, extensions, what, needed).map(|_| ())
 }
 
-fn decide(
+/// Who calls, and his role.
+fn decide<'a>(
     access: &Access,
-    extensions: &Extensions,
+    extensions: &'a Extensions,
     what: &str,
     needed: Role,
-) -> Result<(), Status> {
+) -> Result<(&'a Caller, Role), Status> {
     let (_, what) = what.rsplit_once('/').unwrap_or(("", what));
     let Some(caller) = caller_of(extensions) else {
         let why = "it came through no connection that tells who calls";
         return Err(stranger(why, what, needed));
     };
     match access.role_of(caller) {
-        Some(role) if role >= needed => Ok(()),
+        Some(role) if role >= needed => Ok((caller, role)),
         None if matches!(caller, Caller::Loopback(_)) => {
             let why = format!(
                 "a loopback address lets in nobody without a certificate here; use the Unix socket \

@@ -100,6 +100,15 @@ impl Caller {
         }
     }
 
+    /// Whether this is his identity, or another name of his certificate.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::Holder(holder) => holder.names.iter().any(|own| own == name),
+            Self::Guest(guest) => guest.who.is_called(name),
+            _ => self.identity() == name,
+        }
+    }
+
     /// As whom his connections and streams are counted; none at a loopback address, where he is nobody of his own.
     pub(crate) fn counted_as(&self) -> Option<String> {
         let is_somebody = !matches!(self, Self::Loopback(_));

@@ -119,6 +119,12 @@ pub(super) fn role(path: &str) -> Option<Role> {
     found.ok().map(|place| METHODS[place].1)
 }
 
+/// Services and names of the methods that need more than `view`.
+pub(super) fn above_view() -> impl Iterator<Item = &'static str> {
+    let above = METHODS.iter().filter(|(_, role)| *role > View);
+    above.map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use prost::Message;

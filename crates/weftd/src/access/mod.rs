@@ -8,6 +8,7 @@
 //! | `rules` | which roles callers have, from the file of `--access` |
 //! | `admit` | decides on each call before it is carried out |
 //! | `rate` | how many calls each caller may make |
+//! | `limits` | what a site allows beyond roles: when, with which reason, how much at once |
 //! | `two_persons` | plans that somebody else applies than who made them |
 //! | `args` | the options |
 
@@ -15,6 +16,7 @@ mod accounts;
 mod admit;
 mod args;
 mod caller;
+mod limits;
 mod methods;
 mod rate;
 mod rules;
@@ -30,6 +32,8 @@ use crate::error::DaemonError;
 pub(crate) use admit::{admit, not_too_often, require};
 pub(crate) use args::AccessArgs;
 pub(crate) use caller::{Caller, Client, ConnectionId, Guest, Holder, User, caller_of, client_of};
+use limits::Counted;
+pub(crate) use limits::{Bounds, Change, Foreseen, HasReason, Limited};
 use rate::Rates;
 use rules::Rules;
 use two_persons::Makers;
@@ -78,6 +82,7 @@ struct Inner {
     rules: RwLock<Arc<Rules>>,
     rates: Rates,
     makers: Mutex<Makers>,
+    counted: Counted,
 }
 
 impl Access {
@@ -93,6 +98,7 @@ impl Access {
             rules: RwLock::new(Arc::new(rules)),
             rates: Rates::default(),
             makers: Mutex::default(),
+            counted: Counted::default(),
         }));
         access.tell();
         Ok(access)

@@ -1,10 +1,12 @@
 //! Which roles callers have: the file of `--access`, or the built-in rules.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
 use super::caller::{Caller, User};
+use super::limits::{LIMITS_MAX, Limit};
 use super::two_persons::TwoPersons;
 use super::{Role, accounts};
 use crate::config::read_at_most;
@@ -34,6 +36,8 @@ struct File {
     administer: Named,
     limits: FileLimits,
     plans: FilePlans,
+    #[serde(rename = "limit")]
+    site_limits: Vec<Limit>,
 }
 
 /// Who has a role by name.
@@ -82,13 +86,14 @@ pub(super) struct Rules {
     unknown: Vec<String>,
     limits: Limits,
     two_persons: TwoPersons,
+    site_limits: Vec<Limit>,
 }
 
 impl Rules {
     /// Reads the file; without one, the built-in rules. `loopback` is the role of loopback where the file does not say.
     pub(super) fn read(file: Option<&Path>, loopback: Role) -> Result<Self, String> {
         let Some(path) = file else {
-            let mut rules = Self::of(&File::default(), loopback)?;
+            let mut rules = Self::of(File::default(), loopback)?;
             let operators = accounts::gid(OPERATORS);
             rules
                 .gids
@@ -103,10 +108,10 @@ impl Rules {
 
     fn parse(text: &str, loopback: Role) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        Self::of(&file, loopback)
+        Self::of(file, loopback)
     }
 
-    fn of(file: &File, loopback: Role) -> Result<Self, String> {
+    fn of(file: File, loopback: Role) -> Result<Self, String> {
         let root = [(0, Role::Administer), (accounts::own(), Role::Administer)];
         let mut rules = Self {
             loopback: file.loopback.unwrap_or(Some(loopback)),
@@ -125,6 +130,7 @@ impl Rules {
                 )?,
             },
             two_persons: file.plans.two_persons,
+            site_limits: named_apart(file.site_limits)?,
         };
         for (role, named) in [
             (Role::View, &file.view),
@@ -203,6 +209,11 @@ impl Rules {
         self.limits
     }
 
+    /// What the site allows beyond roles.
+    pub(super) fn site_limits(&self) -> &[Limit] {
+        &self.site_limits
+    }
+
     /// Which plans need a second person.
     pub(super) fn two_persons(&self) -> TwoPersons {
         self.two_persons
@@ -225,6 +236,21 @@ fn least<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Role>>, D::
         Word::Operate => Some(Role::Operate),
         Word::Administer => Some(Role::Administer),
     }))
+}
+
+/// Limits, each of which has a name of its own.
+fn named_apart(limits: Vec<Limit>) -> Result<Vec<Limit>, String> {
+    if limits.len() > LIMITS_MAX {
+        return Err(format!(
+            "{} [[limit]] are more than {LIMITS_MAX}, the most",
+            limits.len()
+        ));
+    }
+    let names: BTreeSet<&str> = limits.iter().map(Limit::name).collect();
+    match names.len() == limits.len() {
+        true => Ok(limits),
+        false => Err("two [[limit]] have the same name; refusals name a limit by it".to_owned()),
+    }
 }
 
 fn limit(name: &str, given: Option<u32>, range: (u32, u32, u32)) -> Result<u32, String> {
@@ -343,10 +369,60 @@ mod tests {
                 "expected one of `none`, `settings`, `all`",
             ),
             ("[view", "line 1"),
+            ("[[limit]]", "missing field `name`"),
+            ("[[limit]]\nname = \" \"", "name: expected 1 to 100 bytes"),
+            (
+                "[[limit]]\nname = \"a\"\nday = [\"fri\"]",
+                "unknown field `day`",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\nmethods = [\"Drain\"]",
+                "'Drain' is no method that a limit can concern; expected one of SetCable,",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\n\nmethods = [\"GetFabric\"]",
+                "line 4",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\nroles = [\"root\"]",
+                "expected one of `view`",
+            ),
+            ("[[limit]]\nname = \"a\"\ndrained_switches = -1", "line 3"),
+            (
+                "\n[[limit]]\nname = \"a\"\nmethods = [\"ApplyRoutePlan\"]\ndrained_switches = 2",
+                "line 2",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\nreason = true\ndisabled_ports = 2",
+                "'a': drained_switches, drained_links and disabled_ports concern",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\nreason = true\nmethods = [\"SetPorts\", \"DumpState\"]",
+                "'a': reason: DumpState takes none",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\n[[limit]]\nname = \"a\"",
+                "two [[limit]] have the same name",
+            ),
+            (
+                "[[limit]]\nname = \"a\"\n[[limit]]\nname = \"b\"\nhours = [\"9-17\"]",
+                "line 5",
+            ),
         ] {
             let why = Rules::parse(text, Role::View).expect_err(text);
             assert!(why.contains(expected), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn there_are_no_more_limits_than_the_most() {
+        let many = |count: usize| {
+            let limits = (0..count).map(|number| format!("[[limit]]\nname = \"{number}\"\n"));
+            Rules::parse(&limits.collect::<String>(), Role::View)
+        };
+        assert_eq!(many(LIMITS_MAX).expect("so many").site_limits().len(), 64);
+        let why = many(LIMITS_MAX + 1).expect_err("one more");
+        assert!(why.contains("65 [[limit]] are more than 64"), "{why}");
     }
 
     #[test]
@@ -356,6 +432,7 @@ mod tests {
         assert_eq!(example.limits(), built_in.limits());
         assert_eq!(example.loopback(), built_in.loopback());
         assert_eq!(example.two_persons(), built_in.two_persons());
+        assert!(example.site_limits().is_empty());
         for caller in [
             user(0, &[]),
             user(5000, &[7]),

@@ -14,7 +14,7 @@ use weft_history::audit::{Asked, Hash, LINE_MAX};
 
 use super::answer::Recorded;
 use super::{Audit, Outcome};
-use crate::access::{Caller, caller_of};
+use crate::access::{Caller, HasReason, caller_of};
 
 /// Longest request, bytes: no service takes a longer one.
 const REQUEST_MAX: usize = 2 * weft_config::MAX_BYTES + 1024;
@@ -33,7 +33,7 @@ pub(crate) async fn record_call(
     let Some(call) = ChangingCall::of(&path) else {
         return next.run(request).await;
     };
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let caller = caller_of(&parts.extensions).cloned();
     let awaited = Awaited::new(&audit, by(caller.as_ref(), &path));
     let Ok(body) = to_bytes(body, REQUEST_MAX).await else {
@@ -41,6 +41,8 @@ pub(crate) async fn record_call(
     };
     awaited.came();
     let asked = asked(&call, by(caller.as_ref(), &path), &body);
+    let has_reason = !asked.reason.trim().is_empty();
+    parts.extensions.insert(HasReason(has_reason));
     let open = audit.asked(asked).await;
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     Recorded::answer(answer, open, call).await

@@ -147,6 +147,7 @@ impl Actor {
                 self.ports.push(order, requester, self.hub.attachment())
             }
             Order::Running(order, by) => self.running.carry_out(order, by).await,
+            Order::Foresee(asked, requester) => _ = requester.answer(self.plans.would_be(asked)),
             Order::Apply(id, by, requester) => {
                 if begins(&requester, "a route plan is not applied") {
                     requester.answer(self.apply(id, &by).await);

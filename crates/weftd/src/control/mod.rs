@@ -40,12 +40,14 @@ use tokio::time::Instant;
 use weft_api::v1::OperationKind;
 use weft_config::Finding;
 use weft_config::link_rules::LinkRules;
+use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::back::{Back, Then};
+use weft_manager::sm::drains::Drains;
 use weft_manager::sm::loop_test::LoopTestError;
 use weft_manager::sm::pause::Pause;
 use weft_manager::sm::reroute::{Arrangement, Change, RerouteError, RoutePlan};
 use weft_manager::vf::FabricPlan;
-use weft_manager::{CommandError, PortOrder};
+use weft_manager::{CommandError, PortAction, PortOrder};
 
 pub(crate) use actor::{Actor, Parts};
 use disk::Disk;
@@ -59,6 +61,7 @@ pub(crate) use running::Restored;
 use running::RunningOrder;
 pub(crate) use switched::{PortsSwitched, Switching};
 
+use crate::access::Limited;
 use crate::attachment::Detached;
 use crate::config::{Loaded, Source};
 use crate::counters::{Counted, Scope};
@@ -117,6 +120,8 @@ pub(crate) enum Refusal {
     NotDurable { what: String, why: String },
     #[error("the plan could not be computed: {0}")]
     Failed(String),
+    #[error(transparent)]
+    Limited(#[from] Limited),
     #[error("the daemon is stopping")]
     Stopping,
 }
@@ -200,10 +205,30 @@ pub(crate) struct Reloaded {
     pub(crate) fabrics: Option<FabricPlan>,
 }
 
+/// A change of routes about which somebody asks what it would do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Asked {
+    /// A plan, by its number.
+    Apply(u64),
+    /// The undoing of the plan with this number, 0 for the last one.
+    RollBack(u64),
+}
+
+/// What would be once it is carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct WouldBe {
+    /// Number of the plan.
+    pub(crate) plan: u64,
+    pub(crate) drains: Drains,
+    /// Ports that it switches, each with what is done to it.
+    pub(crate) ports: Vec<((Guid, PortNum), PortAction)>,
+}
+
 /// Orders to the actor.
 enum Order {
     Plan(PlanRequest, Origin, Requester<Planned>),
     Apply(u64, Origin, Requester<Applied>),
+    Foresee(Asked, Requester<WouldBe>),
     /// With the number of the plan to undo, 0 for the last one.
     RollBack(u64, Origin, Requester<Undone>),
     Reload(bool, Requester<Reloaded>),
@@ -285,6 +310,12 @@ impl Control {
         begin_by: Instant,
     ) -> Result<Planned, Refusal> {
         self.order(begin_by, |requester| Order::Plan(request, by, requester))
+            .await
+    }
+
+    /// What would be once a change of routes is carried out.
+    pub(crate) async fn foresee(&self, asked: Asked, by: Instant) -> Result<WouldBe, Refusal> {
+        self.order(by, |requester| Order::Foresee(asked, requester))
             .await
     }
 

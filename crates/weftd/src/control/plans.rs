@@ -6,7 +6,7 @@ use weft_manager::PortOrder;
 use weft_manager::sm::back::PortBack;
 use weft_manager::sm::reroute::RerouteError;
 
-use super::{Refusal, Switching, Version};
+use super::{Asked, Refusal, Switching, Version, WouldBe};
 
 /// Plans that are remembered; the oldest is forgotten.
 pub(crate) const PLANS_MAX: usize = 16;
@@ -83,6 +83,32 @@ impl Plans {
         let found = self.plans.iter().find(|(known, _)| *known == id);
         let plan = found.map(|(_, plan)| plan.clone());
         plan.ok_or(Refusal::Unknown { id })
+    }
+
+    /// What would be once a plan is carried out or undone.
+    pub(super) fn would_be(&self, asked: Asked) -> Result<WouldBe, Refusal> {
+        Ok(match asked {
+            Asked::Apply(id) => {
+                let plan = self.get(id)?;
+                let ports = plan.ports.iter();
+                WouldBe {
+                    plan: id,
+                    drains: plan.wanted.arrangement.drains,
+                    ports: ports.map(|one| (one.port, one.action)).collect(),
+                }
+            }
+            Asked::RollBack(expected) => {
+                let undo = self.last(expected)?;
+                let ports = undo.ports.iter();
+                WouldBe {
+                    plan: undo.id,
+                    drains: undo.before.arrangement.drains.clone(),
+                    ports: ports
+                        .map(|one| ((one.node, one.port), one.action))
+                        .collect(),
+                }
+            }
+        })
     }
 
     /// Handles the result of applying a plan: it is forgotten if it was applied, or never can be; a plan

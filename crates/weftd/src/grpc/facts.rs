@@ -80,6 +80,7 @@ pub(super) fn of(refusal: &Refusal) -> Facts {
         }
         Refusal::LoopTest(error) => of_loop_test(error),
         Refusal::Operation(error) => of_operation(error),
+        Refusal::Limited(limited) => limited.facts(),
         Refusal::Reroute(error) => of_reroute(error),
         Refusal::Detached(detached) => {
             Facts::none().with("since_unix_s", detached.since_unix_ns / 1_000_000_000)

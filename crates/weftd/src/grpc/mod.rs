@@ -38,6 +38,7 @@ mod reason;
 mod refusal;
 mod replacement;
 mod route;
+mod site_limits;
 mod survive;
 mod sweep;
 mod topology;

@@ -11,7 +11,7 @@ use weft_fabric::{Guid, PortNum};
 use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::evidence::{EndEvidence, LinkUse, way_round};
 use weft_manager::sm::quarantine::QuarantineOrder;
-use weft_manager::{PortNote, PortOrder};
+use weft_manager::{PortAction, PortNote, PortOrder};
 
 use super::limits::begin_by;
 use super::ports::{PortsStream, action, peer};
@@ -27,6 +27,7 @@ impl PortService for Services {
         request: Request<v1::SetPortStateRequest>,
     ) -> Result<Response<v1::SetPortStateResponse>, Status> {
         let (begin_by, peer) = (begin_by(request.metadata()), peer(&request));
+        let bounds = self.access.bounds(request.extensions(), "SetPortState");
         let request = request.into_inner();
         let (node, port) = named(request.port)?;
         let order = PortOrder {
@@ -42,15 +43,20 @@ impl PortService for Services {
         };
         self.must_be_master()?;
         order.note.check().map_err(|error| port_refused(&error))?;
+        let bounds = bounds.filter(|_| order.action == PortAction::Disable);
         match request.validate_only {
             true => {
+                if let Some(bounds) = &bounds {
+                    let within = self.ports_within(bounds, [(node, port)]).await;
+                    within.map_err(|refusal| status(&refusal))?;
+                }
                 let asked = self.may_change(vec![(node, port)], order.action, order.force);
                 for may in asked.await? {
                     may.result.map_err(|error| port_refused(&error))?;
                 }
             }
             false => {
-                let changed = self.control.port(order, begin_by).await;
+                let changed = self.change_port(order, begin_by, bounds.as_ref()).await;
                 changed.map_err(|refusal| status(&refusal))?;
             }
         }

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_stream::{Stream, StreamExt};
@@ -17,7 +18,7 @@ use super::port::named;
 use super::reason::code;
 use super::refusal::{list_refused, port_refused, status, wrong_field, wrong_field_with};
 use super::{Services, stopping};
-use crate::access::{Caller, caller_of};
+use crate::access::{Bounds, Caller, caller_of};
 use crate::control::{Refusal, usual_deadline};
 use crate::request::{MayChange, Request as Ask, ask};
 
@@ -42,6 +43,7 @@ impl Services {
         request: Request<v1::SetPortsRequest>,
     ) -> Result<PortsStream, Status> {
         let peer = peer(&request);
+        let bounds = self.access.bounds(request.extensions(), "SetPorts");
         let request = request.into_inner();
         let validate_only = request.validate_only;
         let orders = orders(request, &peer)?;
@@ -49,6 +51,12 @@ impl Services {
         self.must_be_attached()?;
         let (action, force) = (orders[0].action, orders[0].force);
         let ends = orders.iter().map(|order| (order.node, order.port));
+        let bounds = bounds.filter(|_| action == PortAction::Disable);
+        if let Some(bounds) = &bounds {
+            let within = self.ports_within(bounds, ends.clone()).await;
+            within.map_err(|refusal| status(&refusal))?;
+        }
+        let bounds = bounds.map(Arc::new);
         let may = self.may_change(ends.collect(), action, force).await?;
         let refused = |may: &&MayChange| forbids_list(&may.result, force);
         if !validate_only && may.iter().any(|may| refused(&may)) {
@@ -58,8 +66,11 @@ impl Services {
         }
         let services = self.clone();
         let answers = tokio_stream::iter(in_order(orders, may, action)).then(move |item| {
-            let services = services.clone();
-            async move { Ok(services.change_one(item, validate_only).await) }
+            let (services, bounds) = (services.clone(), bounds.clone());
+            async move {
+                let changed = services.change_one(item, validate_only, bounds.as_deref());
+                Ok(changed.await)
+            }
         });
         Ok(Box::pin(answers))
     }
@@ -83,13 +94,18 @@ impl Services {
         may.map_err(|error| port_refused(&error))
     }
 
-    async fn change_one(&self, item: Item, validate_only: bool) -> v1::SetPortsResponse {
+    async fn change_one(
+        &self,
+        item: Item,
+        validate_only: bool,
+        bounds: Option<&Bounds>,
+    ) -> v1::SetPortsResponse {
         let Item { order, may, left } = item;
         let (node, port) = (order.node, order.port);
         let (outcome, refusal) = match (may.result, validate_only) {
             (Err(error), _) => (v1::PortOutcome::Refused, Some(Refusal::Port(error))),
             (Ok(()), true) => (v1::PortOutcome::WouldBeDone, None),
-            (Ok(()), false) => match self.control.port(order, usual_deadline()).await {
+            (Ok(()), false) => match self.change_port(order, usual_deadline(), bounds).await {
                 Ok(()) => (v1::PortOutcome::Done, None),
                 Err(refusal) if was_begun(&refusal) => (v1::PortOutcome::Failed, Some(refusal)),
                 Err(refusal) => (v1::PortOutcome::Refused, Some(refusal)),

@@ -8,6 +8,7 @@ use weft_manager::sm::quarantine::QuarantineError;
 use weft_manager::sm::replacements::ReplacementError;
 use weft_manager::sm::reroute::RerouteError;
 
+use crate::access::Limited;
 use crate::control::Refusal;
 use crate::operations::OperationError;
 
@@ -20,6 +21,7 @@ pub(super) fn code(refusal: &Refusal) -> &'static str {
         Refusal::Busy => "BUSY",
         Refusal::TooLate => "TOO_LATE",
         Refusal::NotDurable { .. } => "NOT_DURABLE",
+        Refusal::Limited(_) => Limited::REASON,
         Refusal::Stopping => "STOPPING",
         Refusal::Reroute(error) => of_reroute(error),
         Refusal::Unknown { .. } => "NO_PLAN",

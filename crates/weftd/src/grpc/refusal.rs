@@ -26,6 +26,7 @@ pub(super) fn status(refusal: &Refusal) -> Status {
             port_refused(error)
         }
         Refusal::Operation(error) => operation_refused(error),
+        Refusal::Limited(limited) => limited.status(),
         Refusal::LogLevel(_) => about_field(&plain(refusal), "filter", "WRONG_FIELD", facts),
         Refusal::Config(_) => about_field(&plain(refusal), "config", code(refusal), facts),
         Refusal::LoopTest(LoopTestError::Range { .. }) => {
@@ -158,6 +159,7 @@ fn plain(refusal: &Refusal) -> Status {
         Refusal::Failed(_) => Status::internal(text),
         Refusal::Port(error) => of_port(error),
         Refusal::Operation(error) => operation_refused(error),
+        Refusal::Limited(limited) => limited.status(),
         Refusal::LoopTest(error) => match error {
             LoopTestError::Command(error) => of_port(error),
             LoopTestError::Range { .. } => Status::invalid_argument(text),

@@ -11,6 +11,7 @@ use super::operation::origin;
 use super::refusal::{status, wrong_field};
 use super::{Services, select};
 use crate::access::{PlanKind, Role, require};
+use crate::control::Asked;
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
@@ -72,6 +73,15 @@ impl RouteService for Services {
         }
         let id = request.get_ref().plan_id;
         self.access.may_apply(id, request.extensions())?;
+        let bounds = self.access.bounds(request.extensions(), "ApplyRoutePlan");
+        let _alone = match &bounds {
+            Some(bounds) => {
+                let asked = self.control.foresee(Asked::Apply(id), begin_by).await;
+                let would_be = asked.map_err(|refusal| status(&refusal))?;
+                self.plan_within(bounds, &would_be).await?
+            }
+            None => None,
+        };
         let applied = self.control.apply(id, by, begin_by).await;
         let applied = applied.map_err(|refusal| status(&refusal))?;
         let ports = applied.switching.ended().await;
@@ -89,7 +99,17 @@ impl RouteService for Services {
     ) -> Result<Response<v1::RollBackRoutesResponse>, Status> {
         let begin_by = begin_by(request.metadata());
         let by = origin(&request, |request| request.label.as_ref())?;
-        let expected = request.into_inner().expected_plan_id;
+        let mut expected = request.get_ref().expected_plan_id;
+        let bounds = self.access.bounds(request.extensions(), "RollBackRoutes");
+        let _alone = match &bounds {
+            Some(bounds) => {
+                let asked = self.control.foresee(Asked::RollBack(expected), begin_by);
+                let would_be = asked.await.map_err(|refusal| status(&refusal))?;
+                expected = would_be.plan;
+                self.plan_within(bounds, &would_be).await?
+            }
+            None => None,
+        };
         let undone = self.control.roll_back(expected, by, begin_by).await;
         let undone = undone.map_err(|refusal| status(&refusal))?;
         let ports = undone.switching.ended().await;

@@ -26,13 +26,13 @@ const TREE: &str = "pgft:2;4,4;1,4;1,1;radix=8";
 const EDGE: &str = "0x0011750102000002";
 const POINT: &str = "node:edge2:port:5";
 
-struct Lab {
+pub(crate) struct Lab {
     _dir: tempfile::TempDir,
-    emulator: Emulator,
+    pub(crate) emulator: Emulator,
 }
 
 impl Lab {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
         Self {
@@ -42,13 +42,13 @@ impl Lab {
     }
 
     /// A daemon that reads counters every second.
-    fn daemon(&self, args: &[&str]) -> Daemon {
+    pub(crate) fn daemon(&self, args: &[&str]) -> Daemon {
         let start = Start::connected(&self.emulator.socket());
         configure(&start.dir.path().join("opafm.xml"), &READ_OFTEN);
         start.args(args).up()
     }
 
-    fn errors(&self, port: &str, symbol_errors: &str, discards: &str) {
+    pub(crate) fn errors(&self, port: &str, symbol_errors: &str, discards: &str) {
         let options = ["--symbol-errors", symbol_errors, "--discards", discards];
         let count = ["count-errors", EDGE, port];
         self.emulator.change(&[&count[..], &options].concat());
@@ -67,7 +67,7 @@ fn counters(daemon: &Daemon) -> Option<Value> {
 }
 
 /// Waits until a total is this.
-fn total(daemon: &Daemon, counter: &str, value: u64) -> Value {
+pub(crate) fn total(daemon: &Daemon, counter: &str, value: u64) -> Value {
     wait_for(|| counters(daemon).filter(|port| port["totals"][counter] == value))
 }
 

@@ -1,6 +1,7 @@
 //! Starts a daemon on an emulated fabric and calls the client.
 
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -248,6 +249,13 @@ impl Daemon {
     pub(crate) fn crash(mut self) -> TempDir {
         self.process.kill();
         std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap())
+    }
+
+    /// Waits until a signal has ended it; its number and the directory.
+    pub(crate) fn killed(mut self) -> (Option<i32>, TempDir) {
+        let status = wait_for(|| self.process.try_wait().unwrap());
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        (status.signal(), dir)
     }
 
     /// Sends SIGTERM and waits; the exit code and the directory.

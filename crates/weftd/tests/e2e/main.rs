@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod access_limits;
 mod admission;
 mod audit;
 mod back;
@@ -63,6 +64,7 @@ mod siege;
 mod slurm;
 mod states;
 mod struck;
+mod struck_records;
 mod support;
 mod takeover;
 mod terminal;

@@ -17,7 +17,7 @@ use crate::harness::{Daemon, Start, configure, stock_config, wait_for};
 use crate::watch::Watcher;
 
 /// IPoIB's broadcast group, which the stock configuration has.
-const BROADCAST: Gid = Gid {
+pub(crate) const BROADCAST: Gid = Gid {
     prefix: 0xFF12_401B_8001_0000,
     interface: Guid(0xFFFF_FFFF),
 };

@@ -28,7 +28,7 @@ const STRIKES: u64 = 8;
 /// Entries of a block of a linear forwarding table.
 const BLOCK: usize = 64;
 
-fn site() -> Site {
+pub(crate) fn site() -> Site {
     let spec: FabricSpec = TREE.parse().unwrap();
     let options = Options {
         agent_latency_ns: AGENT_NS,
@@ -72,14 +72,14 @@ fn changed_blocks(before: &FabricView, after: &FabricView) -> usize {
 }
 
 /// What the fabric was when the daemon was struck.
-struct Struck {
+pub(crate) struct Struck {
     view: FabricView,
     table_sets: u64,
     dir: TempDir,
 }
 
 impl Struck {
-    fn new(site: &Site, dir: TempDir) -> Self {
+    pub(crate) fn new(site: &Site, dir: TempDir) -> Self {
         // What is on its way arrives.
         std::thread::sleep(Duration::from_nanos(20 * AGENT_NS));
         Self {
@@ -90,7 +90,7 @@ impl Struck {
     }
 
     /// Starts a daemon after that one, and judges what it does.
-    fn judged(self, site: &Site, at: &str) -> Daemon {
+    pub(crate) fn judged(self, site: &Site, at: &str) -> Daemon {
         let again = site.start(self.dir, 0).up();
         let view = site.fabric.view();
         let root = view.find(site.hosts[0]).unwrap();
@@ -111,7 +111,7 @@ impl Struck {
 }
 
 /// A client as a child.
-fn begin(daemon: &Daemon, args: &[&str]) -> Child {
+pub(crate) fn begin(daemon: &Daemon, args: &[&str]) -> Child {
     let mut command = program(weft());
     command.env("WEFT_ADDRESS", &daemon.api).args(args);
     command.stdin(Stdio::null());
@@ -119,7 +119,7 @@ fn begin(daemon: &Daemon, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn ended(client: Child) -> Output {
+pub(crate) fn ended(client: Child) -> Output {
     client.wait_with_output().unwrap()
 }
 
@@ -282,7 +282,7 @@ fn strike(daemon: Daemon, point: Point, file: &Path, pipe: &Path) -> (TempDir, O
 }
 
 /// A port, as it is named, whose link is to be disabled.
-fn disabled(daemon: &Daemon, reason: &str) -> bool {
+pub(crate) fn disabled(daemon: &Daemon, reason: &str) -> bool {
     daemon
         .weft_ok(&["port", "list", "--disabled"])
         .contains(reason)

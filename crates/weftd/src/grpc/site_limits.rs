@@ -1,0 +1,116 @@
+//! Limits that count: what a call would leave out of use, judged before it is carried out.
+
+use std::collections::BTreeSet;
+
+use tokio::sync::{MutexGuard, oneshot};
+use tokio::time::Instant;
+use tonic::Status;
+use weft_fabric::{Guid, PortNum};
+use weft_manager::sm::drains::{Drain, Drains};
+use weft_manager::{PortAction, PortOrder};
+
+use super::Services;
+use super::refusal::status;
+use crate::access::{Bounds, Change, Foreseen};
+use crate::control::{Refusal, WouldBe};
+use crate::request::{Request as Ask, ask};
+
+/// Ports by node and number.
+type Ends = BTreeSet<(Guid, PortNum)>;
+
+impl Services {
+    /// Refuses a plan, or its end, that a limit forbids. What comes back is held until it is carried out: nobody else
+    /// changes ports that are counted meanwhile.
+    pub(super) async fn plan_within<'a>(
+        &self,
+        bounds: &'a Bounds,
+        would_be: &WouldBe,
+    ) -> Result<Option<MutexGuard<'a, ()>>, Status> {
+        let alone = match bounds.count_ports() {
+            true => Some(bounds.alone().await),
+            false => None,
+        };
+        let refused = |refusal: Refusal| status(&refusal);
+        let drains = self.drained().await.map_err(refused)?;
+        let disabled = self.disabled().await.map_err(refused)?;
+        let mut after = disabled.clone();
+        for (end, action) in &would_be.ports {
+            match action {
+                PortAction::Disable => after.insert(*end),
+                _ => after.remove(end),
+            };
+        }
+        let foreseen = Foreseen {
+            drained_switches: change(&drains, &would_be.drains, is_switch),
+            drained_links: change(&drains, &would_be.drains, |drain| !is_switch(drain)),
+            disabled_ports: Change {
+                before: disabled.len(),
+                after: after.len(),
+            },
+        };
+        let within = bounds.judge(&foreseen);
+        within.map_err(|limited| limited.status())?;
+        Ok(alone)
+    }
+
+    /// Refuses to disable ports beyond a limit.
+    pub(super) async fn ports_within(
+        &self,
+        bounds: &Bounds,
+        ports: impl IntoIterator<Item = (Guid, PortNum)>,
+    ) -> Result<(), Refusal> {
+        let mut disabled = self.disabled().await?;
+        let before = disabled.len();
+        disabled.extend(ports);
+        let disabled_ports = Change {
+            before,
+            after: disabled.len(),
+        };
+        let foreseen = Foreseen {
+            disabled_ports,
+            ..Foreseen::default()
+        };
+        Ok(bounds.judge(&foreseen)?)
+    }
+
+    /// Changes a port, if the limits allow that then.
+    pub(super) async fn change_port(
+        &self,
+        order: PortOrder,
+        begin_by: Instant,
+        bounds: Option<&Bounds>,
+    ) -> Result<(), Refusal> {
+        let Some(bounds) = bounds else {
+            return self.control.port(order, begin_by).await;
+        };
+        let _alone = bounds.alone().await;
+        self.ports_within(bounds, [(order.node, order.port)])
+            .await?;
+        self.control.port(order, begin_by).await
+    }
+
+    async fn drained(&self) -> Result<Drains, Refusal> {
+        let (told, answer) = oneshot::channel();
+        ask(&self.engine, Ask::Drains(told))?;
+        answer.await.map_err(|_| Refusal::Stopping)
+    }
+
+    async fn disabled(&self) -> Result<Ends, Refusal> {
+        let (told, answer) = oneshot::channel();
+        ask(&self.engine, Ask::DisabledPorts(told))?;
+        let ports = answer.await.map_err(|_| Refusal::Stopping)?;
+        Ok(ports.into_iter().map(|one| one.port.end).collect())
+    }
+}
+
+fn is_switch(drain: &Drain) -> bool {
+    matches!(drain, Drain::Switch(_))
+}
+
+fn change(before: &Drains, after: &Drains, of: impl Fn(&Drain) -> bool) -> Change {
+    let count = |drains: &Drains| drains.iter().filter(|drain| of(drain)).count();
+    Change {
+        before: count(before),
+        after: count(after),
+    }
+}
