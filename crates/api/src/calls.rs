@@ -73,6 +73,29 @@ impl ChangingCall {
             .any(|message| message.get_field_by_name("reason").is_some())
     }
 
+    /// Whether a request has a reason: one for all of it, or one for each of its ports.
+    pub fn has_reason(&self, message: &[u8]) -> bool {
+        let Ok(message) = DynamicMessage::decode(self.method.input(), message) else {
+            return false;
+        };
+        let has = |message: &DynamicMessage| {
+            let reason = text(message, "reason");
+            reason.is_some_and(|reason| !reason.trim().is_empty())
+        };
+        let label = message.get_field_by_name("label");
+        let ports = message.get_field_by_name("ports");
+        let ports = ports
+            .as_deref()
+            .and_then(Value::as_list)
+            .unwrap_or_default();
+        let each = ports.iter().all(|port| port.as_message().is_some_and(has));
+        let of_label = label
+            .as_deref()
+            .and_then(Value::as_message)
+            .is_some_and(has);
+        has(&message) || of_label || (!ports.is_empty() && each)
+    }
+
     /// What a request says. `digest` makes the digest of a text, hexadecimal.
     pub fn request(&self, message: &[u8], digest: &dyn Fn(&[u8]) -> String) -> Option<Said> {
         let message = DynamicMessage::decode(self.method.input(), message).ok()?;
@@ -153,11 +176,44 @@ mod tests {
         for (path, expected) in [
             ("/weft.v1.PortService/SetPorts", true),
             ("/weft.v1.RouteService/ApplyRoutePlan", true),
-            ("/weft.v1.ManagerService/DumpState", false),
+            ("/weft.v1.ManagerService/SetLogLevel", false),
         ] {
             let call = ChangingCall::of(path).expect(path);
             assert_eq!(call.takes_reason(), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_list_of_ports_has_a_reason_where_each_of_them_has() {
+        let call = ChangingCall::of("/weft.v1.PortService/SetPorts").expect("a call");
+        let port = |reason: &str| v1::PortToSet {
+            reason: reason.to_owned(),
+            ..Default::default()
+        };
+        for (reason, ports, expected) in [
+            ("", vec![], false),
+            ("dust", vec![], true),
+            ("dust", vec![port("")], true),
+            ("", vec![port("dust"), port("worn")], true),
+            ("", vec![port("dust"), port(" ")], false),
+            (" ", vec![port("")], false),
+        ] {
+            let request = v1::SetPortsRequest {
+                ports,
+                reason: reason.to_owned(),
+                ..Default::default()
+            };
+            let has = call.has_reason(&request.encode_to_vec());
+            assert_eq!(has, expected, "{request:?}");
+        }
+        assert!(!call.has_reason(b"\xff"));
+        let label = Some(v1::OperationLabel {
+            reason: "dust".to_owned(),
+            ..Default::default()
+        });
+        let sweep = ChangingCall::of("/weft.v1.SweepService/StartSweep").expect("a call");
+        let request = v1::StartSweepRequest { label };
+        assert!(sweep.has_reason(&request.encode_to_vec()));
     }
 
     #[test]

@@ -72,6 +72,9 @@ impl User {
     }
 }
 
+/// Identity of who has a certificate in which there is no name.
+pub(super) const NAMELESS: &str = "certificate without a name";
+
 /// The holder of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Holder {
@@ -93,7 +96,7 @@ impl Caller {
             Self::Loopback(_) => "loopback".to_owned(),
             Self::Holder(holder) => match holder.names.first() {
                 Some(name) => name.clone(),
-                None => "certificate without a name".to_owned(),
+                None => NAMELESS.to_owned(),
             },
             Self::Guest(guest) => guest.who.identity(),
             Self::Stranger(_) => "stranger".to_owned(),

@@ -32,7 +32,7 @@ use crate::error::DaemonError;
 pub(crate) use admit::{admit, not_too_often, require};
 pub(crate) use args::AccessArgs;
 pub(crate) use caller::{Caller, Client, ConnectionId, Guest, Holder, User, caller_of, client_of};
-use limits::Counted;
+use limits::OneByOne;
 pub(crate) use limits::{Bounds, Change, Foreseen, HasReason, Limited};
 use rate::Rates;
 use rules::Rules;
@@ -82,7 +82,7 @@ struct Inner {
     rules: RwLock<Arc<Rules>>,
     rates: Rates,
     makers: Mutex<Makers>,
-    counted: Counted,
+    one_by_one: OneByOne,
 }
 
 impl Access {
@@ -98,7 +98,7 @@ impl Access {
             rules: RwLock::new(Arc::new(rules)),
             rates: Rates::default(),
             makers: Mutex::default(),
-            counted: Counted::default(),
+            one_by_one: OneByOne::default(),
         }));
         access.tell();
         Ok(access)

@@ -397,8 +397,8 @@ mod tests {
                 "'a': drained_switches, drained_links and disabled_ports concern",
             ),
             (
-                "[[limit]]\nname = \"a\"\nreason = true\nmethods = [\"SetPorts\", \"DumpState\"]",
-                "'a': reason: DumpState takes none",
+                "[[limit]]\nname = \"a\"\nreason = true\nmethods = [\"SetPorts\", \"SetLogLevel\"]",
+                "'a': reason: SetLogLevel takes none",
             ),
             (
                 "[[limit]]\nname = \"a\"\n[[limit]]\nname = \"a\"",

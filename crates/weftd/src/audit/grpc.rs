@@ -41,7 +41,7 @@ pub(crate) async fn record_call(
     };
     awaited.came();
     let asked = asked(&call, by(caller.as_ref(), &path), &body);
-    let has_reason = !asked.reason.trim().is_empty();
+    let has_reason = message(&body).is_some_and(|message| call.has_reason(message));
     parts.extensions.insert(HasReason(has_reason));
     let open = audit.asked(asked).await;
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;

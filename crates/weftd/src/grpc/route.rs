@@ -9,6 +9,7 @@ use weft_report::Options;
 use super::limits::begin_by;
 use super::operation::origin;
 use super::refusal::{status, wrong_field};
+use super::site_limits::Alone;
 use super::{Services, select};
 use crate::access::{PlanKind, Role, require};
 use crate::control::Asked;
@@ -74,20 +75,23 @@ impl RouteService for Services {
         let id = request.get_ref().plan_id;
         self.access.may_apply(id, request.extensions())?;
         let bounds = self.access.bounds(request.extensions(), "ApplyRoutePlan");
-        let _alone = match &bounds {
+        let alone = match &bounds {
             Some(bounds) => {
                 let asked = self.control.foresee(Asked::Apply(id), begin_by).await;
                 let would_be = asked.map_err(|refusal| status(&refusal))?;
                 self.plan_within(bounds, &would_be).await?
             }
-            None => None,
+            None => Alone::default(),
         };
-        let applied = self.control.apply(id, by, begin_by).await;
-        let applied = applied.map_err(|refusal| status(&refusal))?;
-        let ports = applied.switching.ended().await;
+        let control = self.control.clone();
+        let applied = alone.to_the_end(async move {
+            let applied = control.apply(id, by, begin_by).await?;
+            Ok((applied.sweep, applied.switching.ended().await))
+        });
+        let (sweep, ports) = applied.await.map_err(|refusal| status(&refusal))?;
         let swept = ports.as_ref().and_then(|ports| ports.sweep);
         Ok(Response::new(v1::ApplyRoutePlanResponse {
-            sweep: swept.unwrap_or(applied.sweep),
+            sweep: swept.unwrap_or(sweep),
             operation_id: self.control.operations().of_plan(id),
             ports: ports.map(|ports| self.switched_message(ports)),
         }))
@@ -101,18 +105,22 @@ impl RouteService for Services {
         let by = origin(&request, |request| request.label.as_ref())?;
         let mut expected = request.get_ref().expected_plan_id;
         let bounds = self.access.bounds(request.extensions(), "RollBackRoutes");
-        let _alone = match &bounds {
+        let alone = match &bounds {
             Some(bounds) => {
                 let asked = self.control.foresee(Asked::RollBack(expected), begin_by);
                 let would_be = asked.await.map_err(|refusal| status(&refusal))?;
                 expected = would_be.plan;
                 self.plan_within(bounds, &would_be).await?
             }
-            None => None,
+            None => Alone::default(),
         };
-        let undone = self.control.roll_back(expected, by, begin_by).await;
-        let undone = undone.map_err(|refusal| status(&refusal))?;
-        let ports = undone.switching.ended().await;
+        let control = self.control.clone();
+        let undone = alone.to_the_end(async move {
+            let mut undone = control.roll_back(expected, by, begin_by).await?;
+            let switching = std::mem::take(&mut undone.switching);
+            Ok((undone, switching.ended().await))
+        });
+        let (undone, ports) = undone.await.map_err(|refusal| status(&refusal))?;
         let swept = ports.as_ref().and_then(|ports| ports.sweep);
         Ok(Response::new(v1::RollBackRoutesResponse {
             sweep: swept.unwrap_or(undone.sweep),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tokio::sync::{MutexGuard, oneshot};
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::time::Instant;
 use tonic::Status;
 use weft_fabric::{Guid, PortNum};
@@ -15,17 +15,39 @@ use crate::access::{Bounds, Change, Foreseen};
 use crate::control::{Refusal, WouldBe};
 use crate::request::{Request as Ask, ask};
 
+/// Nobody else changes ports that are counted, where this call is one that is.
+#[derive(Debug, Default)]
+pub(super) struct Alone(Option<OwnedMutexGuard<()>>);
+
+impl Alone {
+    /// Carries a change out. One that is counted goes on to its end when its client goes: until then nobody else begins.
+    pub(super) async fn to_the_end<T: Send + 'static>(
+        self,
+        change: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let Some(alone) = self.0 else {
+            return change.await;
+        };
+        let ended = tokio::spawn(async move {
+            let ended = change.await;
+            drop(alone);
+            ended
+        });
+        ended.await.unwrap_or(Err(Refusal::Stopping))
+    }
+}
+
 /// Ports by node and number.
 type Ends = BTreeSet<(Guid, PortNum)>;
 
 impl Services {
     /// Refuses a plan, or its end, that a limit forbids. What comes back is held until it is carried out: nobody else
     /// changes ports that are counted meanwhile.
-    pub(super) async fn plan_within<'a>(
+    pub(super) async fn plan_within(
         &self,
-        bounds: &'a Bounds,
+        bounds: &Bounds,
         would_be: &WouldBe,
-    ) -> Result<Option<MutexGuard<'a, ()>>, Status> {
+    ) -> Result<Alone, Status> {
         let alone = match bounds.count_ports() {
             true => Some(bounds.alone().await),
             false => None,
@@ -50,7 +72,7 @@ impl Services {
         };
         let within = bounds.judge(&foreseen);
         within.map_err(|limited| limited.status())?;
-        Ok(alone)
+        Ok(Alone(alone))
     }
 
     /// Refuses to disable ports beyond a limit.
@@ -83,10 +105,13 @@ impl Services {
         let Some(bounds) = bounds else {
             return self.control.port(order, begin_by).await;
         };
-        let _alone = bounds.alone().await;
+        let alone = Alone(Some(bounds.alone().await));
         self.ports_within(bounds, [(order.node, order.port)])
             .await?;
-        self.control.port(order, begin_by).await
+        let control = self.control.clone();
+        alone
+            .to_the_end(async move { control.port(order, begin_by).await })
+            .await
     }
 
     async fn drained(&self) -> Result<Drains, Refusal> {

@@ -3,7 +3,6 @@
 use std::process::Output;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::access::{rule, rules_of, socket_of};
@@ -55,16 +54,21 @@ fn done(daemon: &Daemon, args: &[&str]) {
 
 /// Refused by a limit, which is in the answer and in the record of changes.
 fn refused(daemon: &Daemon, args: &[&str], words: &str) {
+    let told = || {
+        let listed = text(&orders(daemon, &["audit", "list", "--json"]).stdout);
+        let all = listed.lines().map(json);
+        let told = all.filter(|one| {
+            let message = one["message"].as_str().unwrap_or_default();
+            one["result"] == "permission_denied" && message.contains(words)
+        });
+        told.count()
+    };
+    let before = told();
     let refused = orders(daemon, args);
     let said = text(&refused.stderr);
     assert!(!refused.status.success(), "{args:?} is done");
     assert!(said.contains(words), "{args:?}: {said}");
-    let listed = text(&orders(daemon, &["audit", "list", "--json"]).stdout);
-    let all: Vec<Value> = listed.lines().map(json).collect();
-    let told = all.iter().any(|one| {
-        one["result"] == "permission_denied" && one["message"].as_str().unwrap().contains(words)
-    });
-    assert!(told, "{words}: {listed}");
+    assert_eq!(told(), before + 1, "{words}");
 }
 
 fn drained(daemon: &Daemon) -> usize {
@@ -205,7 +209,7 @@ fn what_a_limit_forbids_on_a_day_is_done_on_another() {
     )
     .unwrap();
     daemon.signal("HUP");
-    daemon.logs("'9-17' are no hours of a day; expected such as 08:00-18:30");
+    daemon.logs("'9-17' is not a range of hours; expected one such as 08:00-18:30");
     assert!(daemon.log().contains("line 3"), "{}", daemon.log());
     done(&daemon, &["drain", "node:core1"]);
     // In another zone it is another day.

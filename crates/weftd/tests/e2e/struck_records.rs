@@ -24,7 +24,7 @@ const SIGKILL: i32 = 9;
 /// Totals are written every minute.
 const SAVED_WITHIN: Duration = Duration::from_secs(150);
 
-/// A system call at a file of the state directory, of these the how manieth.
+/// A system call on a file of the state directory, and which of these calls it is, counted from 1.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     call: &'static str,

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Deserializer, de};
 use weft_api::ChangingCall;
+use weft_manager::sm::disabled::LISTED_MAX;
 
 use super::Foreseen;
 use super::times::{Day, Hours, Moment, Times};
+use crate::access::caller::NAMELESS;
 use crate::access::{Caller, Role, methods};
 
 /// Longest name of a limit, bytes.
@@ -42,6 +44,13 @@ fn takes_reason(method: &str) -> bool {
     let mut all = changing();
     let found = all.find(|(_, name)| *name == method);
     found.is_some_and(|(path, _)| ChangingCall::of(&path).is_some_and(|call| call.takes_reason()))
+}
+
+/// Whether a name may be a caller's, or that of a certificate.
+fn is_identity(name: &str) -> bool {
+    let named = ["user:", "uid:", "cn:", "dns:", "uri:"];
+    let mut named = named.iter().filter_map(|kind| name.strip_prefix(kind));
+    named.any(|name| !name.is_empty()) || ["loopback", NAMELESS].contains(&name)
 }
 
 /// How much of the fabric may be out of use at once.
@@ -128,6 +137,15 @@ impl TryFrom<Written> for Limit {
                 "drained_switches, drained_links and disabled_ports concern whatever would raise them; give methods or \
                  reason in a [[limit]] of their own",
             );
+        }
+        let ports = written.disabled_ports.unwrap_or(0) as usize;
+        if ports >= LISTED_MAX {
+            return about(&format!("disabled_ports: expected less than {LISTED_MAX}"));
+        }
+        if let Some(other) = written.callers.iter().find(|name| !is_identity(name)) {
+            return about(&format!(
+                "callers: '{other}' is no identity; expected one as of user:NAME, uid:NUMBER, cn:NAME, dns:NAME, uri:URI or loopback"
+            ));
         }
         let without = methods.iter().find(|method| !takes_reason(method.0));
         if let (true, Some(Method(without))) = (written.reason, without) {
@@ -291,7 +309,6 @@ mod tests {
             ("roles = [\"operate\"]", true),
             ("roles = [\"view\", \"administer\"]", false),
             ("callers = [\"user:bob\", \"user:alice\"]", true),
-            ("callers = [\"alice\"]", false),
             ("methods = [\"SetPortState\", \"SetPorts\"]", true),
             ("methods = [\"SetPortState\"]", false),
             ("days = [\"Friday\"]", true),
@@ -303,6 +320,20 @@ mod tests {
             let forbids = limit(text).forbids(&call, true).is_some();
             assert_eq!(forbids, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_never_holds_is_refused() {
+        for (text, words) in [
+            ("callers = [\"alice\"]", "'alice' is no identity"),
+            ("callers = [\"user:\"]", "'user:' is no identity"),
+            ("disabled_ports = 16384", "expected less than 16384"),
+        ] {
+            let read = toml::from_str::<Limit>(&format!("name = \"it\"\n{text}"));
+            let error = read.expect_err(text).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        limit("callers = [\"loopback\", \"uid:0\", \"dns:ci\"]\ndisabled_ports = 16383");
     }
 
     #[test]
@@ -329,7 +360,7 @@ mod tests {
         for (method, reason, forbidden) in [
             ("SetPorts", false, true),
             ("SetPorts", true, false),
-            ("DumpState", false, false),
+            ("SetLogLevel", false, false),
         ] {
             let forbids = asks.forbids(&call(&caller, method), reason);
             assert_eq!(forbids.is_some(), forbidden, "{method} {reason}");

@@ -71,7 +71,8 @@ impl<'de> Deserialize<'de> for Hours {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Self::parse(&text).ok_or_else(|| {
-            let what = format!("'{text}' are no hours of a day; expected such as 08:00-18:30");
+            let what =
+                format!("'{text}' is not a range of hours; expected one such as 08:00-18:30");
             de::Error::custom(what)
         })
     }
