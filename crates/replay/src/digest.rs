@@ -1,6 +1,6 @@
-//! The digest of the outputs of subnet administration: datagrams, members of multicast groups, storms; of what it stores and
-//! of what it tells readers how much it is. And that of a manager's outputs: datagrams, what it stores, events, notices, replies; of a published
-//! snapshot its number, nodes with their LIDs, links and linear tables.
+//! Digests of outputs. Of subnet administration: datagrams, members of multicast groups and storms; only the size of what it
+//! stores, and the number of groups that it tells. Of the manager: datagrams, stored state, events, notices and replies; of a
+//! published snapshot its number, nodes with their LIDs, links and linear tables.
 
 use std::hash::Hasher;
 use std::io;
@@ -10,6 +10,7 @@ use twox_hash::XxHash64;
 use weft_fabric::{Snapshot, SwitchIndex};
 use weft_manager::{Output, SaOutput};
 use weft_wire::packet::Packet;
+use weft_wire::rmpp::CLASS_AT;
 
 use crate::keys::{Keys, service};
 
@@ -93,11 +94,18 @@ impl Digest {
     /// Keys are in records of services, which go in segments, and in notices.
     fn answer(&mut self, packet: &Packet, keys: &mut Keys) {
         let is_record = service::is_record(&packet.mad);
-        if !is_record && !service::is_notice(&packet.mad) {
+        let sm_key = CLASS_AT..CLASS_AT + 8;
+        // Refusals give back what they refuse.
+        let has_key = packet.mad.get(sm_key.clone());
+        let has_key = has_key.is_some_and(|key| key != [0; 8]);
+        if !is_record && !has_key && !service::is_notice(&packet.mad) {
             return self.datagram(packet, &packet.mad);
         }
         let mut mad = std::mem::take(&mut self.masked);
         mad.clone_from(&packet.mad);
+        if let Some(key) = mad.get_mut(sm_key) {
+            key.fill(0);
+        }
         match is_record {
             true => service::blank_keys(&mut mad),
             false => keys.in_datagram(&mut mad),

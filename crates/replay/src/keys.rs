@@ -3,6 +3,7 @@
 pub(crate) mod service;
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 
 use weft_manager::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition};
@@ -16,7 +17,8 @@ use weft_wire::smp::{DIRECTED_HEADER_LEN, LID_ROUTED_HEADER_LEN};
 
 /// Upper half of a masked key: `KEY` and a zero.
 const MASKED: u64 = 0x4B45_5900;
-/// Different keys that are told apart; all others get one number. A fabric has one or two.
+/// Different keys with a number of their own in the order in which they come; others get one by chance. A fabric has one or two,
+/// and as many as services and clients choose.
 const KEYS_MAX: usize = 4096;
 
 /// Offset of M_Key in an SMP, and in the contents of attributes.
@@ -30,19 +32,24 @@ const BAD_M_KEY: u16 = 256;
 /// Replaces each key by a number, the same key by the same number. The manager asks of a key only whether it is
 /// another one or 0, so that it does the same with masked ones. A masked key stays as it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Keys(BTreeMap<u64, u64>);
+pub(crate) struct Keys {
+    known: BTreeMap<u64, u64>,
+    /// Gives the others their numbers.
+    others: RandomState,
+}
 
 impl Keys {
     fn mask(&mut self, key: u64) -> u64 {
         if key == 0 || key >> 32 == MASKED {
             return key;
         }
-        let next = self.0.len().min(KEYS_MAX) as u64 + 1;
-        let masked = MASKED << 32 | next;
-        match self.0.get(&key) {
+        let next = self.known.len() as u64 + 1;
+        match self.known.get(&key) {
             Some(masked) => *masked,
-            None if self.0.len() < KEYS_MAX => *self.0.entry(key).or_insert(masked),
-            None => masked,
+            None if self.known.len() < KEYS_MAX => {
+                *self.known.entry(key).or_insert(MASKED << 32 | next)
+            }
+            None => MASKED << 32 | 1 << 31 | self.others.hash_one(key) >> 33,
         }
     }
 

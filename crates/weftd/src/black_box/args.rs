@@ -7,8 +7,8 @@ use clap::value_parser;
 /// How much is recorded.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RecordingArgs {
-    /// MiB of recordings of the subnet manager's inputs, which `weft-lab replay` runs again; 0 records nothing. They are files
-    /// of an eighth each, and the oldest are removed. An emulated fabric without --state-dir is not recorded.
+    /// MiB of recordings of the inputs of the subnet manager and of subnet administration, which `weft-lab replay` runs again; 0
+    /// records nothing. They are files of an eighth each, and the oldest are removed. An emulated fabric without --state-dir is not recorded.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = value_parser!(u32).range(0..=1_048_576))]
     recording_budget: u32,
 }

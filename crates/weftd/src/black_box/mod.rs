@@ -8,7 +8,7 @@
 //! budget asks for it.
 //!
 //! Subnet administration is on a thread of its own and does the same beside it: its inputs go on in the file before until
-//! it hands over its state for the next one, at its next input, so that none is missing. It has [`thread::SA_SHARE`] of
+//! it hands over its state for the next one, at its next input, so that none is missing. It has one of [`thread::SA_PARTS`] parts of
 //! each file: where clients ask for more, its inputs rest until the next file, and the manager's are kept.
 //!
 //! | module | contents |
@@ -89,7 +89,7 @@ pub(crate) struct BlackBox {
     progress: Option<Arc<Progress>>,
 }
 
-/// The black box, the recorder of the manager's inputs, and what is to run beside it.
+/// The black box, the recorders of inputs, and what is to run beside it.
 pub(crate) struct Opened {
     pub(crate) black_box: BlackBox,
     pub(crate) recorder: Option<Recorder>,
@@ -156,10 +156,19 @@ impl Sink for Chunks {
     }
 }
 
+impl SaChunks {
+    /// It rests until the next file where the disk is slow: what room is left is for the manager's inputs.
+    fn has_room(&self) -> bool {
+        if self.orders.capacity() < ORDERS_MAX / 2 {
+            self.progress.let_sa_rest(self.file);
+        }
+        !self.progress.sa_rests_in(self.file)
+    }
+}
+
 impl Sink for SaChunks {
     fn take(&mut self, chunk: Vec<u8>) -> bool {
-        !self.progress.sa_rests_in(self.file)
-            && hand_over(&self.orders, &self.progress, Order::SaChunk(chunk))
+        self.has_room() && hand_over(&self.orders, &self.progress, Order::SaChunk(chunk))
     }
 
     fn is_full(&self) -> bool {
@@ -169,7 +178,7 @@ impl Sink for SaChunks {
     fn begin_sa(&mut self, with: FrozenSa) -> bool {
         self.file = self.progress.file();
         let next = Order::SaNext(Box::new(with), self.file);
-        hand_over(&self.orders, &self.progress, next)
+        self.has_room() && hand_over(&self.orders, &self.progress, next)
     }
 }
 

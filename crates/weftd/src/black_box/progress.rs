@@ -103,7 +103,7 @@ impl Progress {
         if self.end.set((unix_ms(), why.to_owned())).is_ok() {
             warn!(
                 event = "recording_ended",
-                "the manager's inputs are not recorded any more: {why}; `weft incident save` copies what there is, and the \
+                "inputs are not recorded any more: {why}; `weft incident save` copies what there is, and the \
                  next start of weftd records again"
             );
         }

@@ -17,8 +17,8 @@ use crate::event_hub::unix_time_ns;
 
 /// Files of the ring, if all have their share of the budget.
 const FILES: u64 = 8;
-/// Part of a file's share of the budget that inputs of subnet administration may have: half of it.
-pub(super) const SA_SHARE: u64 = 2;
+/// Inputs of subnet administration may have one of so many parts of a file's share of the budget.
+pub(super) const SA_PARTS: u64 = 2;
 /// A copy has the file before the newest one too, unless the newest has begun so long before.
 const HOUR_MS: u64 = 3_600_000;
 
@@ -191,14 +191,19 @@ impl Recording {
             }
             SaPlace::Before(writer) => {
                 let before = writer.written();
-                // A file that refuses is that of the manager's inputs as well, or has them all.
-                let written = writer.chunk(chunk).unwrap_or(before) - before;
+                let Ok(after) = writer.chunk(chunk) else {
+                    // Nothing may follow a gap.
+                    self.sa.to = SaPlace::Nowhere;
+                    self.progress.let_sa_rest(self.sa.file);
+                    return;
+                };
+                let written = after - before;
                 self.sa.bytes += written;
                 self.others.bytes += written;
                 self.others.own_bytes += written;
             }
         }
-        if self.sa.bytes > self.place.budget / FILES / SA_SHARE {
+        if self.sa.bytes > self.place.budget / FILES / SA_PARTS {
             self.sa.to = SaPlace::Nowhere;
             self.progress.let_sa_rest(self.sa.file);
         }
@@ -208,7 +213,10 @@ impl Recording {
     /// the newest that they know.
     pub(super) fn sa_next(&mut self, file: u64, state: impl FnOnce(&mut dyn FnMut(&[u8]))) {
         let before = self.newest_bytes();
+        // The state belongs to the checkpoint, of which a share is reckoned.
+        let share = self.file.share.take();
         state(&mut |chunk| self.chunk(chunk));
+        self.file.share = share.map(|_| self::share(self.place.budget, self.newest_bytes()));
         let written = self.newest_bytes().saturating_sub(before);
         self.sa.to = SaPlace::Newest;
         if self.sa.file == file {
