@@ -108,7 +108,7 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"{what}, {value}")
     shape = parser.parse_args()
     ranks = shape.tensor * shape.data
-    shape.directory.mkdir(exist_ok=True)
+    shape.directory.mkdir(parents=True, exist_ok=True)
     for rank in range(ranks):
         (shape.directory / f"transformer.{rank}.et").write_bytes(step(rank, shape))
     (shape.directory / "transformer.scenario").write_text(

@@ -41,13 +41,20 @@ pub(super) struct Node {
 struct Attribute {
     #[prost(string, tag = "1")]
     name: String,
-    #[prost(oneof = "Value", tags = "7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29")]
+    #[prost(
+        oneof = "Value",
+        tags = "3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29"
+    )]
     value: Option<Value>,
 }
 
-/// Values that are one number or text; of others there is none.
+/// Values that are one number or text; of lists there is none.
 #[derive(Clone, PartialEq, prost::Oneof)]
 enum Value {
+    #[prost(double, tag = "3")]
+    Double(f64),
+    #[prost(float, tag = "5")]
+    Float(f32),
     #[prost(int32, tag = "7")]
     Int32(i32),
     #[prost(int64, tag = "9")]
@@ -83,7 +90,7 @@ impl Node {
     /// A number that an attribute has, of whatever type; a truth is 0 or 1.
     ///
     /// # Errors
-    /// It is text, or below 0.
+    /// It is text, a fraction, or below 0.
     pub(super) fn number(&self, name: &str) -> Checked<Option<u64>> {
         let Some(value) = self.value(name) else {
             return Ok(None);
@@ -94,6 +101,11 @@ impl Node {
             Value::Uint32(value) | Value::Fixed32(value) => Ok(value.into()),
             Value::Uint64(value) | Value::Fixed64(value) => Ok(value),
             Value::Bool(value) => Ok(value.into()),
+            Value::Double(_) | Value::Float(_) => {
+                return Err(format!(
+                    "{name} is a floating-point number, allowed: an integer"
+                ));
+            }
             Value::Text(_) => return Err(format!("{name} is text, allowed: a number")),
         };
         let number = number.map_err(|_| format!("{name} is below 0"))?;

@@ -78,8 +78,13 @@ impl TableFile {
     }
 
     fn push<'a>(&mut self, cells: impl Iterator<Item = &'a Cell<'a>>) -> Result<(), ParquetError> {
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
-            column.push(cell);
+        let mut columns = self.columns.iter_mut();
+        for cell in cells {
+            let column = columns.next().ok_or_else(|| misfit("a cell too many"))?;
+            column.push(cell)?;
+        }
+        if columns.next().is_some() {
+            return Err(misfit("a cell too few"));
         }
         match self.rows() >= ROWS {
             true => self.flush(),
@@ -113,17 +118,27 @@ impl TableFile {
 }
 
 impl Optional {
-    fn push(&mut self, cell: &Cell<'_>) {
+    fn push(&mut self, cell: &Cell<'_>) -> Result<(), ParquetError> {
         match (cell, &mut self.values) {
             (Cell::Text(text), Column::Text(values)) => {
                 values.push(text.as_bytes().to_vec().into())
             }
             (Cell::Real(value), Column::Real(values)) => values.push(*value),
             (Cell::Count(count), Column::Long(values)) => values.push(*count as i64),
-            _ => return self.levels.push(0),
+            (Cell::None, _) => {
+                self.levels.push(0);
+                return Ok(());
+            }
+            _ => return Err(misfit("a cell of another type")),
         }
         self.levels.push(1);
+        Ok(())
     }
+}
+
+/// A row that is not as its table's columns.
+fn misfit(what: &str) -> ParquetError {
+    ParquetError::General(format!("a row has {what} than its columns say"))
 }
 
 fn schema(table: Table) -> String {

@@ -29,6 +29,8 @@ const COLLECTIVE_TYPES: [&str; 10] = [
 ];
 const ALLOWED: &str = "ALL_REDUCE (0), ALL_GATHER (2), BROADCAST (5), ALL_TO_ALL (6), REDUCE_SCATTER (7), \
     REDUCE_SCATTER_BLOCK (8), BARRIER (9)";
+/// Longest name of a group, bytes.
+const NAME_MAX: u64 = 256;
 /// Processors of a rank: its accelerator, and the host's.
 const ACCELERATOR: u32 = 0;
 const HOST: u32 = 1;
@@ -104,14 +106,13 @@ fn steps(
 }
 
 fn work(node: &Node, ranks: u32, speed: Option<f64>) -> Checked<Work> {
-    let bytes = || -> Checked<u64> {
-        let bytes = node.number("comm_size")?.unwrap_or(0);
-        within("comm_size", bytes, BYTES_MAX)
+    let given = |name: &str| -> Checked<u64> {
+        let number = node.number(name)?;
+        number.ok_or_else(|| format!("no {name}"))
     };
+    let bytes = || -> Checked<u64> { within("comm_size", given("comm_size")?, BYTES_MAX) };
     let peer = |name: &str| -> Checked<u32> {
-        let peer = node.number(name)?;
-        let peer = peer.ok_or_else(|| format!("no {name}"))?;
-        within(name, peer, u64::from(ranks) - 1).map(|peer| peer as u32)
+        within(name, given(name)?, u64::from(ranks) - 1).map(|peer| peer as u32)
     };
     let tag = || -> Checked<u32> {
         let tag = node.number("comm_tag")?.unwrap_or(0);
@@ -135,12 +136,18 @@ fn work(node: &Node, ranks: u32, speed: Option<f64>) -> Checked<Work> {
             tag: tag()?,
         },
         schema::COMM_COLL => {
-            let kind = node.number("comm_type")?.unwrap_or(0);
+            let most = COLLECTIVE_TYPES.len() as u64 - 1;
+            let kind = within("comm_type", given("comm_type")?, most)? as usize;
+            let group = node.text("pg_name");
+            within("length of pg_name", group.len() as u64, NAME_MAX)?;
             return Ok(Work::Collective {
-                group: node.text("pg_name").to_owned(),
+                group: group.to_owned(),
                 call: Call {
-                    kind: within("comm_type", kind, COLLECTIVE_TYPES.len() as u64 - 1)? as usize,
-                    bytes: bytes()?,
+                    kind,
+                    bytes: match COLLECTIVE_TYPES[kind] {
+                        "BARRIER" => 0,
+                        _ => bytes()?,
+                    },
                     root: node.number("root_rank")?,
                 },
             });
@@ -315,7 +322,10 @@ impl Groups {
             "ALL_REDUCE" => one.all_reduce(state, call.bytes),
             "ALL_GATHER" => one.all_gather(state, call.bytes),
             "REDUCE_SCATTER" | "REDUCE_SCATTER_BLOCK" => one.reduce_scatter(state, call.bytes),
-            "ALL_TO_ALL" => one.alltoall(state, call.bytes / members.len().max(1) as u64),
+            // Blocks of one size, in which all bytes have room.
+            "ALL_TO_ALL" => {
+                one.alltoall(state, call.bytes.div_ceil(members.len().max(1) as u64));
+            }
             "BARRIER" => one.barrier(state),
             "BROADCAST" => {
                 let root = call

@@ -20,6 +20,7 @@ use super::values::{Checked, at_most};
 /// First word of a schedule, and of one that LogGOPSim has used up (`--save-mem`).
 const COOKIE: u64 = 4223;
 const USED_UP: u64 = 2342;
+
 /// Whether a file is a compiled schedule.
 pub(super) fn is_compiled(content: &[u8]) -> bool {
     let word = Bytes(content).u64();

@@ -60,6 +60,13 @@ fn node(id: u64, kind: u64, waits: &[u64], micros: u64, attributes: &[(&str, u64
     message(&body)
 }
 
+/// A computation whose operations are a double.
+fn fraction(id: u64) -> Vec<u8> {
+    let value = [&varint(3 << 3 | 1)[..], &8.5_f64.to_le_bytes()].concat();
+    let attribute = [text(1, b"num_ops"), value].concat();
+    message(&[number(1, id), number(3, COMP), text(10, &attribute)].concat())
+}
+
 fn collective(id: u64, waits: &[u64], kind: u64, bytes: u64, group: &str) -> Vec<u8> {
     let mut body = number(1, id);
     body.extend(number(3, COLL));
@@ -246,8 +253,30 @@ fn traces_that_are_wrong_are_refused_with_their_rank() {
             "rank 1: node 3: comm_type 10, allowed: at most 9",
         ),
         (
-            one(&[node(3, COLL, &[], 0, &[("comm_size", u64::MAX)])]),
+            one(&[node(
+                3,
+                COLL,
+                &[],
+                0,
+                &[("comm_type", 2), ("comm_size", u64::MAX)],
+            )]),
             "rank 1: node 3: comm_size is below 0",
+        ),
+        (
+            one(&[node(3, COLL, &[], 0, &[("comm_type", 2)])]),
+            "rank 1: node 3: no comm_size",
+        ),
+        (
+            one(&[node(3, COLL, &[], 0, &[("comm_size", 8)])]),
+            "rank 1: node 3: no comm_type",
+        ),
+        (
+            one(&[collective(3, &[], ALL_GATHER, 8, &"g".repeat(257))]),
+            "rank 1: node 3: length of pg_name 257, allowed: at most 256",
+        ),
+        (
+            one(&[fraction(3)]),
+            "rank 1: node 3: num_ops is a floating-point number, allowed: an integer",
         ),
         (
             one(&[collective(1, &[], ALL_GATHER, 8, "")]),
@@ -373,8 +402,10 @@ fn a_step_of_a_transformer_is_replayed() {
     // Four halves forwards, four backwards at twice the time, the optimizer.
     let computing = 100.0 * (4.0 + 8.0 + 1.0);
     let time = of("measurement")[0]["value"].as_f64().unwrap();
-    // Gradients of the last layer alone have nothing to hide behind.
-    let most = computing + 1.5 * sent as f64 / 12.5e3 + 100.0;
+    // All-reduces of activations, and gradients of one layer, have nothing to hide behind; those of the other have.
+    let open = 8 * (2 * 128 * 256) + (2 * 12 * 256 * 256 / 2) * 2 * 3 / 4;
+    assert!(open < sent);
+    let most = computing + open as f64 / 12.5e3 + 50.0;
     assert!(
         time > computing && time < most,
         "{time} of {computing} to {most}"

@@ -44,13 +44,11 @@ fn a_compiled_schedule_runs_as_its_text_does() {
     assert!(compiled.get("time").unwrap().value > 71.0);
 }
 
-/// The compiler itself judges, where there is one: it takes lines that are not indented.
+/// The compiler itself judges: it takes lines that are not indented.
 #[test]
+#[ignore = "needs LogGOPSim's txt2bin, which WEFT_TXT2BIN names"]
 fn the_compiler_of_loggopsim_agrees() {
-    let Ok(compiler) = std::env::var("WEFT_TXT2BIN") else {
-        weft_peers::not_run("WEFT_TXT2BIN names no txt2bin of LogGOPSim");
-        return;
-    };
+    let compiler = std::env::var("WEFT_TXT2BIN").unwrap();
     let stage = tempfile::tempdir().unwrap();
     let ring = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ring.goal");
     let ring = fs::read_to_string(ring).unwrap();
