@@ -1,7 +1,7 @@
 // Draws all ports at once.
 //
-// Where a cell of the picture is and what it shows is looked up for each pixel of the screen, so that the time for a frame does
-// not grow with the fabric: a renderer in software takes seven times as long for a square of each of 165,888 ports. Squares are
+// Where a cell of the picture is and what it shows is looked up for each pixel of the screen, so that the time for a frame hardly
+// grows with the fabric: a renderer in software takes two to three times as long for a square of each of 165,888 ports. Squares are
 // left to the grounds of pods and switches, and to ports that are larger than their cells or have a shape.
 import { isWrong, KINDS, RAMP_STEPS, Shade } from "./kinds";
 import { colorOf, ground } from "./palette";
@@ -119,6 +119,8 @@ export interface Camera {
   zoom: number;
 }
 
+/** Place of a port that has a square, since its cell is another's or outside: of the second port of a host, for one. */
+const NO_CELL = 0xffffffff;
 /** Bytes of a box: four numbers. */
 const BOX_BYTES = 16;
 const PALETTE_SIZE = 256;
@@ -138,7 +140,7 @@ export class Drawing {
   private grounds: Square[] = [];
   /** How many ports have a square. */
   private marked = 0;
-  /** Of all ports, the place of its cell; and what each cell shows. */
+  /** Of all ports, the place of its cell, NO_CELL of some; and what each cell shows. */
   private places = new Uint32Array(0);
   private shown = new Uint8Array(0);
   private back = [0, 0, 0];
@@ -178,9 +180,13 @@ export class Drawing {
     const tiles = picture.boxes.filter((_, node) => layout.isSwitch(node)).map(({ x, y, w, h }) => ({ box: { x: x - 0.4, y: y - 0.4, w: w + 0.8, h: h + 0.8 }, shade: Shade.Tile }));
     this.grounds = [...pods, ...tiles];
     this.places = new Uint32Array(layout.ports);
+    const taken = new Uint8Array(w * h);
     for (let port = 0; port < layout.ports; port++) {
       const { x, y } = picture.cell(port);
-      this.places[port] = y * w + x;
+      const at = y * w + x;
+      const isOwn = x < w && taken[at] === 0;
+      this.places[port] = isOwn ? at : NO_CELL;
+      taken[at] = 1;
     }
     this.shown = new Uint8Array(Math.ceil((w * h) / TEXTURE_WIDE) * TEXTURE_WIDE).fill(NOTHING);
     this.paint(new Uint8Array(layout.ports).fill(NOTHING));
@@ -195,7 +201,7 @@ export class Drawing {
     // What is wrong is drawn last, before everything else.
     const [calm, wrong]: [Square[], Square[]] = [[], []];
     shades.forEach((shade, port) => {
-      const isMarked = isWrong(shade) || SHAPES[shade] !== undefined;
+      const isMarked = isWrong(shade) || SHAPES[shade] !== undefined || places[port] === NO_CELL;
       shown[places[port]] = isMarked ? NOTHING : shade;
       if (isMarked) (isWrong(shade) ? wrong : calm).push({ box: picture.cell(port), shade });
     });

@@ -114,7 +114,7 @@ function changeLine(change: Change): Told {
   const refused = change.result === "" || change.result === "ok" ? "" : ` (${change.result.replaceAll("_", " ")})`;
   const text = `${by}: ${change.what}${refused}${change.reason && `: ${change.reason}`}`;
   const port = change.ports[0]?.port;
-  const about = port === undefined ? {} : { guid: port.nodeGuid, port: port.port, changes: refused === "" };
+  const about = port === undefined ? {} : { guid: port.nodeGuid, port: port.port, changes: change.result === "ok" };
   const time = change.time === undefined ? new Date() : timestampDate(change.time);
   return { token: change.eventId || `record-${change.record}`, time, text, tone: "person", ...about };
 }

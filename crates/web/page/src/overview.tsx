@@ -10,6 +10,7 @@ import { KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
 import { Ramp } from "./ramp";
+import { kept } from "./history";
 import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
 import { PortsTable } from "./tables";
 import { Since } from "./timeline";
@@ -53,7 +54,7 @@ function Legend({ paint }: { paint: Paint }) {
   const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled));
   return (
     <ul class="legend">
-      {paint !== "state" && <li>{paint === "change" ? <Ramp from={<>not <Since /></>} to="just now" /> : <Ramp />}</li>}
+      {paint !== "state" && <li>{paint === "change" ? <Ramp from={kept.value?.missing ? "not known" : <>not <Since /></>} to="just now" /> : <Ramp />}</li>}
       {shown.map(({ shade, name, what }) => (
         <li key={shade} title={what}>
           <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />

@@ -50,6 +50,7 @@ async function dragged(page: Page, browser: Browser): Promise<Frames> {
   }, start);
   await Promise.all(open);
   await page.mouse.up();
+  expect(frames).toBeGreaterThan(0);
   const share = (kind: string) => ((after(kind) - before(kind)) * 1_000) / frames;
   return { rate: frames / took, page: share("renderer"), renderer: share("GPU") };
 }

@@ -205,7 +205,9 @@ test("nothing covers the picture on a low window", async ({ page }) => {
   await page.setViewportSize({ width: 1000, height: 560 });
   await open(page);
   const picture = await page.locator(".canvas").boundingBox();
-  for (const button of await page.locator(".zoom button").all()) {
+  const buttons = await page.locator(".zoom button").all();
+  expect(buttons).not.toHaveLength(0);
+  for (const button of buttons) {
     const own = await button.boundingBox();
     expect((own?.y ?? Infinity) + (own?.height ?? 0)).toBeLessThanOrEqual(picture?.y ?? 0);
   }

@@ -127,7 +127,7 @@ test("on paper the page is light, without what one clicks", async ({ page }) => 
   await expect.poll(ground).toBe("rgb(255, 255, 255)");
   await expect(page.locator(".timeline")).toBeHidden();
   await expect(page.getByRole("button", { name: "SVG" })).toBeHidden();
-  // The picture is as light as the page: its legend has the colours that it has.
+  // The legend is as light as the page.
   await expect(page.locator(".legend li", { hasText: "active" }).locator("i")).toHaveCSS("background-color", "rgb(157, 189, 210)");
   await page.emulateMedia({ media: "screen", colorScheme: "dark" });
   await expect.poll(ground).not.toBe("rgb(255, 255, 255)");
