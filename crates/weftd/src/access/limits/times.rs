@@ -199,7 +199,7 @@ mod tests {
         ] {
             let why = times(&format!("\nhours = [\"{wrong}\"]")).expect_err(wrong);
             assert!(
-                why.contains("line 2") && why.contains("expected such as"),
+                why.contains("line 2") && why.contains("expected one such as"),
                 "{why}"
             );
         }
