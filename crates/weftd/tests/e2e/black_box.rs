@@ -73,10 +73,11 @@ fn what_an_operator_saves_runs_again_byte_for_byte_without_keys() {
     daemon.weft_ok(&["port", "disable", "--reason", "dead", "node:node3 hfi1_0"]);
     daemon.weft_ok(&["fm", "pause", "--for", "1m"]);
     daemon.weft_ok(&["fm", "resume"]);
-    // Subnet administration gets settings that are not word for word those in force.
-    let file = daemon.dir.path().join("opafm.xml");
-    let same = std::fs::read_to_string(&file).unwrap() + "<!-- the same -->\n";
-    std::fs::write(&file, same).unwrap();
+    // Subnet administration gets its settings again where anything is another one.
+    let (file, interval) = (daemon.dir.path().join("opafm.xml"), "<SweepInterval>10<");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.matches(interval).count(), 1);
+    std::fs::write(&file, text.replace(interval, "<SweepInterval>11<")).unwrap();
     daemon.weft_ok(&["config", "reload"]);
     daemon.weft_ok(&["sweep", "--wait"]);
     let listed = daemon.weft_ok(&["incident", "list"]);
