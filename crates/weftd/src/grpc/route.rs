@@ -84,7 +84,7 @@ impl RouteService for Services {
             None => Alone::default(),
         };
         let control = self.control.clone();
-        let applied = alone.to_the_end(async move {
+        let applied = alone.carry_out(async move {
             let applied = control.apply(id, by, begin_by).await?;
             Ok((applied.sweep, applied.switching.ended().await))
         });
@@ -115,7 +115,7 @@ impl RouteService for Services {
             None => Alone::default(),
         };
         let control = self.control.clone();
-        let undone = alone.to_the_end(async move {
+        let undone = alone.carry_out(async move {
             let mut undone = control.roll_back(expected, by, begin_by).await?;
             let switching = std::mem::take(&mut undone.switching);
             Ok((undone, switching.ended().await))

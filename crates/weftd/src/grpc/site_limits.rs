@@ -21,7 +21,7 @@ pub(super) struct Alone(Option<OwnedMutexGuard<()>>);
 
 impl Alone {
     /// Carries a change out. One that is counted goes on to its end when its client goes: until then nobody else begins.
-    pub(super) async fn to_the_end<T: Send + 'static>(
+    pub(super) async fn carry_out<T: Send + 'static>(
         self,
         change: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -110,7 +110,7 @@ impl Services {
             .await?;
         let control = self.control.clone();
         alone
-            .to_the_end(async move { control.port(order, begin_by).await })
+            .carry_out(async move { control.port(order, begin_by).await })
             .await
     }
 
