@@ -112,8 +112,12 @@ test("ports are coloured by the time since their last change", async ({ page }) 
     const drawing = readFileSync(await file.path(), "utf8");
     return [...drawing.matchAll(/<title>active: (\d+)</g)].map(([, count]) => Number(count)).sort((a, b) => a - b);
   };
-  // Port 5 of edge1, port 6 of edge2, and the other ends of their cables.
-  await expect.poll(() => colors(`#/by/change@${mended}`)).toEqual([4, 60]);
+  // Port 5 of edge1, port 6 of edge2, and the other ends of their cables: of one age or two, by how fast this machine is.
+  const split = async () => {
+    const all = await colors(`#/by/change@${mended}`);
+    return { changed: all.slice(0, -1).reduce((sum, count) => sum + count, 0), others: all.at(-1) };
+  };
+  await expect.poll(split).toEqual({ changed: 4, others: 60 });
   // At the first moment the one cable is lost, and nothing else has changed since the fabric came up.
   expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
 });
