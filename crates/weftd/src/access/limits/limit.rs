@@ -1,5 +1,7 @@
 //! A limit of the file of rules: which calls it concerns, and what it asks of them.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Deserializer, de};
 use weft_api::ChangingCall;
 use weft_manager::sm::disabled::LISTED_MAX;
@@ -19,9 +21,9 @@ struct Method(&'static str);
 impl<'de> Deserialize<'de> for Method {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let mut all = changing().map(|(_, name)| name);
-        all.find(|name| *name == text).map(Self).ok_or_else(|| {
-            let names: Vec<&str> = changing().map(|(_, name)| name).collect();
+        let mut names = changing().iter().map(|(name, _)| *name);
+        names.find(|name| *name == text).map(Self).ok_or_else(|| {
+            let names: Vec<&str> = changing().iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
             de::Error::custom(format!(
                 "'{text}' is no method that a limit can concern; expected one of {names}"
@@ -30,20 +32,23 @@ impl<'de> Deserialize<'de> for Method {
     }
 }
 
-/// Methods that limits can concern, by path and name: those that change something, and need more than `view`.
-fn changing() -> impl Iterator<Item = (String, &'static str)> {
-    methods::above_view().filter_map(|full| {
-        let path = format!("/{full}");
-        let (_, name) = full.rsplit_once('/')?;
-        ChangingCall::of(&path).map(|_| (path, name))
+/// Methods that limits can concern, and whether each has a place for a reason: those that change something, and need more
+/// than `view`.
+fn changing() -> &'static [(&'static str, bool)] {
+    static FOUND: OnceLock<Vec<(&str, bool)>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let all = methods::above_view().filter_map(|full| {
+            let (_, name) = full.rsplit_once('/')?;
+            let call = ChangingCall::of(&format!("/{full}"))?;
+            Some((name, call.takes_reason()))
+        });
+        all.collect()
     })
 }
 
 /// Whether a method has a place for a reason.
 fn takes_reason(method: &str) -> bool {
-    let mut all = changing();
-    let found = all.find(|(_, name)| *name == method);
-    found.is_some_and(|(path, _)| ChangingCall::of(&path).is_some_and(|call| call.takes_reason()))
+    changing().contains(&(method, true))
 }
 
 /// Whether a name may be a caller's, or that of a certificate.
@@ -202,7 +207,7 @@ impl Limit {
         let is_caller =
             self.callers.is_empty() || self.callers.iter().any(|name| caller.is_called(name));
         let is_method = match self.methods.as_slice() {
-            [] => changing().any(|(_, name)| name == *method),
+            [] => changing().iter().any(|(name, _)| name == method),
             methods => methods.iter().any(|one| one.0 == *method),
         };
         is_role && is_caller && is_method && self.times.has(*at)
@@ -349,7 +354,7 @@ mod tests {
             let forbids = any.forbids(&call(&caller, method), true).is_some();
             assert_eq!(forbids, expected, "{method}");
         }
-        let names: Vec<&str> = changing().map(|(_, name)| name).collect();
+        let names: Vec<&str> = changing().iter().map(|(name, _)| *name).collect();
         let apart: std::collections::BTreeSet<&&str> = names.iter().collect();
         assert_eq!(apart.len(), names.len(), "a name is one method: {names:?}");
     }
