@@ -1,26 +1,30 @@
 //! The thread that works on published snapshots, so that sweeps do not wait for it and clients
 //! do not wait for sweeps: subnet administration, cable information, congestion control, and performance
 //! management with its administration.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `feeds` | its settings, and channels between it and others |
+//! | `keeping` | registrations, over a restart |
 
-use std::collections::BTreeSet;
+mod feeds;
+mod keeping;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio::time;
 use tracing::warn;
-use weft_config::link_rules::LinkRules;
-use weft_fabric::intended::Intended;
 use weft_fabric::{Guid, Snapshot, Tick};
 use weft_manager::MulticastStorm;
-use weft_manager::cables::{CableMemories, Cables, CablesInput, CablesOutput, CablesSettings};
-use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, CongestionSettings};
-use weft_manager::dbsync::{DbSync, DbSyncInput, DbSyncOutput, DbSyncSettings};
-use weft_manager::link_errors::{ErrorMeter, LinkExcess};
-use weft_manager::pm::{Image, Pm, PmInput, PmOutput, PmSettings};
-use weft_manager::sa::{Sa, SaInput, SaOutput, SaSettings};
+use weft_manager::cables::{Cables, CablesInput, CablesOutput};
+use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput};
+use weft_manager::dbsync::{DbSync, DbSyncInput, DbSyncOutput};
+use weft_manager::link_errors::ErrorMeter;
+use weft_manager::pm::{Pm, PmInput, PmOutput};
+use weft_manager::sa::{Sa, SaInput, SaOutput};
 use weft_replay::{RecordedSa, Recorder};
 use weft_transport::{Closed, ConnectionSender};
 use weft_wire::enums::SmState;
@@ -29,20 +33,17 @@ use weft_wire::packet::Packet;
 
 use crate::clears::{ClearRequest, Waiting};
 use crate::dbsync_log::{groups_left_out, tell_dbsync};
-use crate::engine::{BoxFuture, Lost, Memberships, Role, ToQueries, finish};
-use crate::event_hub::{EventHub, unix_time_ns};
+use crate::engine::{BoxFuture, Lost, Memberships, Role, finish};
+use crate::event_hub::unix_time_ns;
 use crate::event_log::log_refusal;
 use crate::kept_images::KeptImages;
 use crate::mad_dispatch::Line;
 use crate::pm_log::tell_pm;
-use crate::registrations::{Write, Writes, restored};
+use crate::registrations::{Writes, restored};
+pub(crate) use feeds::{Feeds, QuerySettings, feeds};
+pub(crate) use keeping::Keeping;
+use keeping::make_stale;
 
-/// Queue length for notices to this thread; further ones are dropped, because subscribers must sweep anyway.
-const NOTICES_MAX: usize = 1024;
-/// Queue length for storms of multicast: a port that goes on is told again.
-const STORMS_MAX: usize = 64;
-/// Readings that wait for the manager: the next one tells all anew.
-const ERRORS_MAX: usize = 2;
 /// Interval at which the wall clock is passed in.
 const CLOCK: Duration = Duration::from_secs(60);
 /// Interval at which the inputs of subnet administration are passed on to the recording.
@@ -50,109 +51,6 @@ const RECORD: Duration = Duration::from_millis(500);
 /// Datagrams that wait to be sent; while there are more, none is taken in. All requesters' answers wait in one row, so it is
 /// short.
 const TO_SEND_MAX: usize = 1_024;
-
-/// Settings of the query-side services.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct QuerySettings {
-    pub(crate) sa: SaSettings,
-    pub(crate) cables: CablesSettings,
-    pub(crate) congestion: CongestionSettings,
-    pub(crate) dbsync: DbSyncSettings,
-    /// None where no performance manager is to run.
-    pub(crate) pm: Option<PmSettings>,
-    /// Rules for links with errors, none where none is applied.
-    pub(crate) link_rules: Option<LinkRules>,
-    /// The fabric as the topology file has it, none without one.
-    pub(crate) intended: Option<Arc<Intended>>,
-    /// From the end of one sweep to the next, zero for never.
-    pub(crate) sweep_interval: Duration,
-    /// Upper half of the GIDs of the subnet.
-    pub(crate) subnet_prefix: u64,
-}
-
-/// Channels from the manager's thread to this one, and back.
-pub(crate) struct Feeds {
-    /// Receives events.
-    pub(crate) hub: Arc<EventHub>,
-    /// The fabric; none while another manager runs it.
-    pub(crate) snapshot: watch::Receiver<Option<Arc<Snapshot>>>,
-    /// What this manager is.
-    pub(crate) role: watch::Receiver<Role>,
-    /// Notices for subscribers.
-    pub(crate) notices: mpsc::Receiver<Vec<u8>>,
-    /// Connections to the fabric, one after the other.
-    pub(crate) lines: mpsc::Receiver<Line>,
-    /// Other settings.
-    pub(crate) settings: watch::Receiver<QuerySettings>,
-    /// Members of each multicast group.
-    pub(crate) multicast: watch::Sender<Option<Memberships>>,
-    /// Ports that end multicast groups too often; dropped if the manager does not keep up.
-    pub(crate) storms: mpsc::Sender<MulticastStorm>,
-    /// The links that break a rule for links with errors, by each reading of the counters; dropped if the manager does
-    /// not keep up.
-    pub(crate) errors: mpsc::Sender<Vec<LinkExcess>>,
-    /// Registrations that are void.
-    pub(crate) lost: watch::Receiver<Lost>,
-    /// Registrations of the master, of a standby; none where they do not hold any more.
-    pub(crate) inherited: watch::Receiver<Option<Arc<[u8]>>>,
-    /// Standbys that have a copy of all registrations; none where no copies are made.
-    pub(crate) copied: watch::Sender<Option<BTreeSet<Guid>>>,
-    /// Port counters; dropped if the receiver does not keep up.
-    pub(crate) images: mpsc::Sender<Arc<Image>>,
-    /// Memories of cables.
-    pub(crate) cables: watch::Sender<Arc<CableMemories>>,
-    /// Images on the disk; none where there is no place for them.
-    pub(crate) kept_images: Option<KeptImages>,
-    /// Counters to be set to zero.
-    pub(crate) clears: mpsc::Receiver<ClearRequest>,
-}
-
-/// The two ends between the threads, and where connections to the fabric are given in.
-pub(crate) fn feeds(
-    hub: Arc<EventHub>,
-    settings: watch::Receiver<QuerySettings>,
-    images: mpsc::Sender<Arc<Image>>,
-    cables: watch::Sender<Arc<CableMemories>>,
-    kept_images: Option<KeptImages>,
-    clears: mpsc::Receiver<ClearRequest>,
-) -> (Feeds, ToQueries, mpsc::Sender<Line>) {
-    let (snapshot_sender, snapshot) = watch::channel(None);
-    let (role_sender, role) = watch::channel(Role::default());
-    let (notice_sender, notices) = mpsc::channel(NOTICES_MAX);
-    let (multicast, multicast_receiver) = watch::channel(None);
-    let (storms, storm_receiver) = mpsc::channel(STORMS_MAX);
-    let (errors, error_receiver) = mpsc::channel(ERRORS_MAX);
-    let (lost_sender, lost) = watch::channel(Lost::default());
-    let (line_sender, lines) = mpsc::channel(1);
-    let feeds = Feeds {
-        hub,
-        snapshot,
-        role,
-        notices,
-        lines,
-        settings,
-        multicast,
-        storms,
-        errors,
-        lost,
-        inherited: watch::channel(None).1,
-        copied: watch::Sender::new(None),
-        images,
-        cables,
-        kept_images,
-        clears,
-    };
-    let to_queries = ToQueries {
-        snapshot: snapshot_sender,
-        role: role_sender,
-        notices: notice_sender,
-        multicast: multicast_receiver,
-        storms: storm_receiver,
-        errors: error_receiver,
-        lost: lost_sender,
-    };
-    (feeds, to_queries, line_sender)
-}
 
 /// Answers queries.
 pub(crate) struct Queries {
@@ -183,59 +81,6 @@ pub(crate) struct Queries {
     keeping: Option<Keeping>,
     /// The registrations are those of another manager, which is master.
     inherited: bool,
-}
-
-/// Keeps registrations over a restart.
-pub(crate) struct Keeping {
-    writes: Writes,
-    /// The stored registrations must be marked stale before anything more is sent.
-    stale: bool,
-    /// Registrations to store.
-    save: Option<Vec<u8>>,
-}
-
-impl Keeping {
-    /// With the channel for writes.
-    pub(crate) fn new(writes: Writes) -> Self {
-        Self {
-            writes,
-            stale: false,
-            save: None,
-        }
-    }
-
-    /// Returns the channel if the stored registrations must be marked stale. Otherwise submits pending
-    /// registrations; if the channel is full they wait for the next call.
-    fn next_stale(&mut self) -> Option<Writes> {
-        if std::mem::take(&mut self.stale) {
-            return Some(self.writes.clone());
-        }
-        let write = self.save.take().map(Write::Save)?;
-        if let Err(TrySendError::Full(Write::Save(bytes))) = self.writes.try_send(write) {
-            self.save = Some(bytes);
-        }
-        None
-    }
-
-    /// Submits all remaining writes, including `unsaved`.
-    async fn finish(self, unsaved: Option<Vec<u8>>) {
-        if self.stale {
-            make_stale(self.writes.clone()).await;
-        }
-        if let Some(bytes) = unsaved.or(self.save) {
-            // The writer may have gone.
-            let _ = self.writes.send(Write::Save(bytes)).await;
-        }
-    }
-}
-
-/// Waits until the stored registrations are marked stale.
-async fn make_stale(writes: Writes) {
-    let (done, told) = oneshot::channel();
-    if writes.send(Write::Stale(done)).await.is_ok() {
-        // Where that failed, it has been logged.
-        let _ = told.await;
-    }
 }
 
 impl Queries {
