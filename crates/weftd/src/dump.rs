@@ -4,7 +4,7 @@
 //! [`LINKS_MAX`] links and the last [`EVENTS_MAX`] events; what is left out is counted.
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use weft_api::time::{known, known_s};
 use weft_fabric::{PortRef, Snapshot};
 use weft_manager::sm::replacements::Replacement;
@@ -13,7 +13,7 @@ use weft_manager::{BarredPort, Standing};
 use crate::control::{Control, Refusal};
 use crate::counters::Scope;
 use crate::event_hub::{EventHub, unix_time_ns};
-use crate::request::{Replacing, Request, ask};
+use crate::request::{Replacing, Request, told};
 
 /// Most nodes of a dump.
 const NODES_MAX: usize = 65_536;
@@ -56,15 +56,6 @@ pub(crate) async fn dump(sources: Sources<'_>) -> Result<Vec<u8>, Refusal> {
     let mut text = text.map_err(|error| Refusal::Failed(error.to_string()))?;
     text.push(b'\n');
     Ok(text)
-}
-
-async fn told<T>(
-    engine: &mpsc::Sender<Request>,
-    request: impl FnOnce(oneshot::Sender<T>) -> Request,
-) -> Result<T, Refusal> {
-    let (told, answer) = oneshot::channel();
-    ask(engine, request(told))?;
-    answer.await.map_err(|_| Refusal::Stopping)
 }
 
 fn daemon(sources: &Sources<'_>) -> Value {

@@ -158,6 +158,19 @@ pub(crate) struct Kept {
     pub(crate) state: u64,
 }
 
+/// The manager's answer to a request.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) async fn told<T>(
+    engine: &mpsc::Sender<Request>,
+    request: impl FnOnce(oneshot::Sender<T>) -> Request,
+) -> Result<T, Refusal> {
+    let (told, answer) = oneshot::channel();
+    ask(engine, request(told))?;
+    answer.await.map_err(|_| Refusal::Stopping)
+}
+
 /// Hands a request to the manager's thread.
 ///
 /// # Errors

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::picture_service_server::PictureService;
@@ -15,8 +14,8 @@ use weft_manager::sm::drains::Drain;
 
 use super::chunks::{Parts, after, stream};
 use super::refusal::status;
-use super::{Services, select, stopping};
-use crate::request::{Request as Asked, ask};
+use super::{Services, select};
+use crate::request::{Request as Asked, told};
 
 #[tonic::async_trait]
 impl PictureService for Services {
@@ -89,9 +88,8 @@ impl Services {
         request: &v1::DrawFabricRequest,
     ) -> Result<Marks, Status> {
         let mut marks = Marks::default();
-        let (told, drains) = oneshot::channel();
-        ask(&self.engine, Asked::Drains(told)).map_err(|refusal| status(&refusal))?;
-        for drain in drains.await.map_err(|_| stopping())? {
+        let drains = told(&self.engine, Asked::Drains).await;
+        for drain in drains.map_err(|refusal| status(&refusal))? {
             mark_drain(snapshot, drain, &mut marks);
         }
         mark_lost(snapshot, &self.health.page(), &mut marks);

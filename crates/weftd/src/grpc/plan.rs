@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tonic::Status;
 use weft_api::v1;
@@ -12,12 +11,12 @@ use weft_manager::sm::drains::{Drain, drain_use};
 use weft_manager::sm::reroute::Change;
 use weft_routing::EngineKind;
 
+use super::Services;
 use super::facts::Facts;
 use super::refusal::{status, wrong_field, wrong_field_with};
-use super::{Services, stopping};
 use crate::control::PlanRequest;
 use crate::operations::Origin;
-use crate::request::{Request, ask};
+use crate::request::{Request, told};
 
 impl Services {
     pub(super) async fn plan(
@@ -60,9 +59,8 @@ impl Services {
     }
 
     pub(super) async fn drains(&self) -> Result<v1::ListDrainsResponse, Status> {
-        let (told, answer) = oneshot::channel();
-        ask(&self.engine, Request::Drains(told)).map_err(|refusal| status(&refusal))?;
-        let drains = answer.await.map_err(|_| stopping())?;
+        let drains = told(&self.engine, Request::Drains).await;
+        let drains = drains.map_err(|refusal| status(&refusal))?;
         let snapshot = self.hub.snapshot();
         let drains = drains.into_iter();
         let drains = drains.map(|drain| v1::Drain {

@@ -1,6 +1,5 @@
 //! Lists of PortService: ports that are disabled, and those in quarantine.
 
-use tokio::sync::oneshot;
 use tonic::Status;
 use weft_api::{disabled_port, point_of, v1};
 use weft_fabric::{PortRef, Snapshot};
@@ -9,8 +8,8 @@ use weft_report::Options;
 use super::counters::focus;
 use super::page::{Page, read_mask};
 use super::refusal::status;
-use super::{Key, Services, end_key, stopping};
-use crate::request::{Request as Ask, ask};
+use super::{Key, Services, end_key};
+use crate::request::{Request as Ask, told};
 
 /// Ports of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1_000, 10_000);
@@ -25,10 +24,8 @@ impl Services {
         self.must_be_master()?;
         let snapshot = self.hub.snapshot();
         let part = Part::new(&snapshot, &request.point)?;
-        let (told, answer) = oneshot::channel();
-        let asked = ask(&self.engine, Ask::DisabledPorts(told));
-        asked.map_err(|refusal| status(&refusal))?;
-        let ports = answer.await.map_err(|_| stopping())?;
+        let ports = told(&self.engine, Ask::DisabledPorts).await;
+        let ports = ports.map_err(|refusal| status(&refusal))?;
         let keyed = ports.into_iter().map(disabled_port).filter_map(|one| {
             let ends = [&one.port, &one.far].map(|end| end.as_ref()?.port);
             part.key(ends).map(|key| (key, one))
@@ -49,9 +46,8 @@ impl Services {
         self.must_be_master()?;
         let snapshot = self.hub.snapshot();
         let part = Part::new(&snapshot, &request.point)?;
-        let (told, answer) = oneshot::channel();
-        ask(&self.engine, Ask::Quarantine(told)).map_err(|refusal| status(&refusal))?;
-        let ports = answer.await.map_err(|_| stopping())?;
+        let ports = told(&self.engine, Ask::Quarantine).await;
+        let ports = ports.map_err(|refusal| status(&refusal))?;
         let ports = ports.into_iter().map(v1::QuarantinedPort::from);
         let keyed = ports.filter_map(|one| {
             let ends = [&one.port, &one.far].map(|end| end.as_ref()?.port);

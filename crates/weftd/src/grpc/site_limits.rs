@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tokio::sync::{OwnedMutexGuard, oneshot};
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 use tonic::Status;
 use weft_fabric::{Guid, PortNum};
@@ -13,7 +13,7 @@ use super::Services;
 use super::refusal::status;
 use crate::access::{Bounds, Change, Foreseen};
 use crate::control::{Refusal, WouldBe};
-use crate::request::{Request as Ask, ask};
+use crate::request::{Request as Ask, told};
 
 /// Nobody else changes ports that are counted, where this call is one that is.
 #[derive(Debug, Default)]
@@ -115,15 +115,11 @@ impl Services {
     }
 
     async fn drained(&self) -> Result<Drains, Refusal> {
-        let (told, answer) = oneshot::channel();
-        ask(&self.engine, Ask::Drains(told))?;
-        answer.await.map_err(|_| Refusal::Stopping)
+        told(&self.engine, Ask::Drains).await
     }
 
     async fn disabled(&self) -> Result<Ends, Refusal> {
-        let (told, answer) = oneshot::channel();
-        ask(&self.engine, Ask::DisabledPorts(told))?;
-        let ports = answer.await.map_err(|_| Refusal::Stopping)?;
+        let ports = told(&self.engine, Ask::DisabledPorts).await?;
         Ok(ports.into_iter().map(|one| one.port.end).collect())
     }
 }
@@ -137,5 +133,29 @@ fn change(before: &Drains, after: &Drains, of: impl Fn(&Drain) -> bool) -> Chang
     Change {
         before: count(before),
         after: count(after),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio::sync::{Mutex, oneshot};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_else_begins_while_a_change_goes_on_whose_client_has_gone() {
+        let one_by_one = Arc::new(Mutex::new(()));
+        let alone = Alone(Some(Arc::clone(&one_by_one).lock_owned().await));
+        let (end, ended) = oneshot::channel::<()>();
+        let call = alone.carry_out(async move { ended.await.map_err(|_| Refusal::Stopping) });
+        let call = tokio::time::timeout(Duration::from_millis(1), call).await;
+        assert!(call.is_err(), "the client has gone");
+        assert!(one_by_one.try_lock().is_err());
+        end.send(()).unwrap();
+        drop(one_by_one.lock().await);
     }
 }
