@@ -206,13 +206,10 @@ impl<R: Read> Inputs<R> {
                 })?;
                 What::Call(Box::new(call))
             }
-            CHECKPOINT | CHECKPOINT_PART => {
-                self.read_state()?;
-                if kind == CHECKPOINT_PART {
-                    return Ok(None);
-                }
-                What::Checkpoint(std::mem::take(&mut self.state).into())
-            }
+            CHECKPOINT | CHECKPOINT_PART => match self.whole_state(kind == CHECKPOINT)? {
+                Some(state) => What::Checkpoint(state.into()),
+                None => return Ok(None),
+            },
             kind => return Err(self.unknown(kind)),
         }))
     }
@@ -240,13 +237,10 @@ impl<R: Read> Inputs<R> {
                 })?;
                 SaWhat::Call(Box::new(call))
             }
-            SA_CHECKPOINT | SA_CHECKPOINT_PART => {
-                self.read_state()?;
-                if kind == SA_CHECKPOINT_PART {
-                    return Ok(None);
-                }
-                SaWhat::Checkpoint(std::mem::take(&mut self.state).into())
-            }
+            SA_CHECKPOINT | SA_CHECKPOINT_PART => match self.whole_state(kind == SA_CHECKPOINT)? {
+                Some(state) => SaWhat::Checkpoint(state.into()),
+                None => return Ok(None),
+            },
             kind => return Err(self.unknown(kind)),
         })))
     }
@@ -268,6 +262,12 @@ impl<R: Read> Inputs<R> {
     fn unknown(&self, kind: u8) -> FileError {
         let most = SA_CHECKPOINT_PART;
         self.damaged(&format!("an input of kind {kind}, allowed are 1 to {most}"))
+    }
+
+    /// The next piece of a checkpoint, and all of it where that is the last.
+    fn whole_state(&mut self, is_last: bool) -> Result<Option<Vec<u8>>, FileError> {
+        self.read_state()?;
+        Ok(is_last.then(|| std::mem::take(&mut self.state)))
     }
 
     /// A piece of a checkpoint.
