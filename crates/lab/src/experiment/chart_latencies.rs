@@ -1,26 +1,18 @@
 //! Plots of the times of messages and packets: the share that has come within a time, or, where the axis is
 //! logarithmic, the share that took longer.
 
-use weft_dataplane::packets::MICRO;
 use weft_dataplane::traffic::Histogram;
 
 use super::chart::{Area, legend, line, stroke};
-use super::perform::Outcome;
+use super::perform::{Outcome, asked_latencies};
 use super::scale::Scale;
 use super::scenario::{Plot, Scenario};
+use super::values::micros;
 
 /// A plot of the cases that have such times, none where none has.
 pub(super) fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<String> {
-    let cases = scenario.cases.iter().zip(outcomes);
-    let cases = cases.filter(|(case, _)| case.latencies);
-    let all = cases.flat_map(|(case, outcome)| outcome.latencies.iter().map(move |of| (case, of)));
-    let curves = all.map(|(case, of)| {
-        let name = match &of.job {
-            Some(job) => format!("{}, {job}", case.name),
-            None => case.name.clone(),
-        };
-        (name, points(&of.histogram, plot.logarithmic))
-    });
+    let all = asked_latencies(scenario, outcomes);
+    let curves = all.map(|(name, histogram)| (name, points(histogram, plot.logarithmic)));
     let curves: Vec<(String, Vec<(f64, f64)>)> = curves.collect();
     let points = || curves.iter().flat_map(|(_, points)| points.iter().copied());
     points().next()?;
@@ -51,7 +43,7 @@ fn points(histogram: &Histogram, longer: bool) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for bucket in histogram.buckets() {
         within += bucket.count;
-        let time = bucket.last.min(histogram.longest()) as f64 / MICRO as f64;
+        let time = micros(bucket.last.min(histogram.longest()));
         let counted = if longer { all - within } else { within };
         if counted > 0 {
             points.push((time, 100.0 * counted as f64 / all as f64));

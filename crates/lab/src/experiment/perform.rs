@@ -123,6 +123,23 @@ pub struct Latencies {
     pub histogram: Histogram,
 }
 
+/// Those of the cases that ask for them, with the name of the case and of the job.
+pub(super) fn asked_latencies<'a>(
+    scenario: &'a Scenario,
+    outcomes: &'a [Outcome],
+) -> impl Iterator<Item = (String, &'a Histogram)> {
+    let cases = scenario.cases.iter().zip(outcomes);
+    let cases = cases.filter(|(case, _)| case.latencies);
+    let all = cases.flat_map(|(case, outcome)| outcome.latencies.iter().map(move |of| (case, of)));
+    all.map(|(case, of)| {
+        let name = match &of.job {
+            Some(job) => format!("{}, {job}", case.name),
+            None => case.name.clone(),
+        };
+        (name, &of.histogram)
+    })
+}
+
 impl Latencies {
     /// None where nothing has come.
     pub(super) fn new(job: Option<&str>, histogram: Histogram) -> Option<Self> {

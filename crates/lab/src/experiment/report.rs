@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use weft_dataplane::packets::{MICRO, MILLI};
+use weft_dataplane::packets::MILLI;
 
-use super::perform::{Outcome, PERCENTILES};
+use super::perform::{Outcome, PERCENTILES, asked_latencies};
 use super::published::{Published, Verdict, Wanted};
 use super::scenario::{Case, Scenario};
+use super::values::micros;
 
 /// Markdown: one row for each measurement of each case, and a table for each curve.
 pub fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
@@ -250,10 +251,7 @@ fn links(text: &mut String, case: &Case, outcome: &Outcome) {
 
 /// Percentiles of the times of messages and packets, of the cases that ask for them.
 fn latencies(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
-    let cases = scenario.cases.iter().zip(outcomes);
-    let cases = cases.filter(|(case, _)| case.latencies);
-    let all = cases.flat_map(|(case, outcome)| outcome.latencies.iter().map(move |of| (case, of)));
-    let mut all = all.peekable();
+    let mut all = asked_latencies(scenario, outcomes).peekable();
     if all.peek().is_none() {
         return;
     }
@@ -267,18 +265,11 @@ fn latencies(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
         heads.join(" | ")
     );
     let _ = writeln!(text, "| --- |{}", " ---: |".repeat(1 + heads.len()));
-    for (case, of) in all {
-        let name = match &of.job {
-            Some(job) => format!("{}, {job}", case.name),
-            None => case.name.clone(),
-        };
-        let micros = |percent| {
-            let time = of.histogram.percentile(percent)?;
-            Some(digits(time as f64 / MICRO as f64))
-        };
-        let times = PERCENTILES.into_iter().filter_map(micros);
-        let times: Vec<String> = times.collect();
-        let (count, name) = (of.histogram.count(), cell(&name));
+    for (name, histogram) in all {
+        let times = PERCENTILES.into_iter();
+        let times = times.filter_map(|percent| histogram.percentile(percent));
+        let times: Vec<String> = times.map(|time| digits(micros(time))).collect();
+        let (count, name) = (histogram.count(), cell(&name));
         let _ = writeln!(text, "| {name} | {count} | {} |", times.join(" | "));
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::perform::{Latencies, Outcome, PERCENTILES};
 use super::report;
 use super::scenario::{Case, Scenario};
+use super::values::micros;
 
 /// A table of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,10 +209,6 @@ fn buckets(of: &Latencies) -> impl Iterator<Item = Row<'_>> {
         ];
         (Table::Bucket, cells)
     })
-}
-
-fn micros(time: u64) -> f64 {
-    time as f64 / 1e6
 }
 
 fn run(outcome: &Outcome) -> Vec<Cell<'_>> {

@@ -11,6 +11,7 @@ use weft_dataplane::traffic::mpi::{
 
 use super::perform::{Measurement, measurement};
 use super::scenario::Traffic;
+use super::values::micros;
 
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
@@ -144,7 +145,7 @@ pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> V
                 return Vec::new();
             };
             let mut found = rates(rate);
-            found.push(measurement("time", time as f64 / MICRO as f64, "us"));
+            found.push(measurement("time", micros(time), "us"));
             found
         }
     }
@@ -171,7 +172,6 @@ fn rates(bytes_per_second: f64) -> Vec<Measurement> {
 }
 
 fn latencies(times: &[Picos]) -> Vec<Measurement> {
-    let micros = |time: Picos| time as f64 / MICRO as f64;
     let sum: Picos = times.iter().sum();
     let mean = micros(sum) / times.len().max(1) as f64;
     let least = times.iter().min().copied().unwrap_or(0);

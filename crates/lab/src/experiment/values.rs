@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weft_dataplane::packets::{NANO, Picos};
+use weft_dataplane::packets::{MICRO, NANO, Picos};
 
 use super::scenario::METRICS;
 
@@ -161,4 +161,9 @@ impl<'a> Values<'a> {
         let value = value.map_or(Ok(default), |text| number(text, least, most));
         value.map_err(|what| format!("{key}: {what}"))
     }
+}
+
+/// A time in us.
+pub(super) fn micros(time: Picos) -> f64 {
+    time as f64 / MICRO as f64
 }

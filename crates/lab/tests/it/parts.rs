@@ -16,6 +16,15 @@ const SCENARIO: &str = "experiment T: parts\nfabric one-switch:4\nlinks on\nplot
     case again\nbaseline small\ntraffic osu_latency bytes=1 iterations=2\npublished latency 0.93 5%\n";
 /// Its cases, of which two do the same.
 const CASES: usize = 5;
+/// What is written of parts that are put together.
+const OUTPUTS: [&str; 6] = [
+    "--json",
+    "parts.jsonl",
+    "--svg",
+    "parts",
+    "--parquet",
+    "parts",
+];
 
 fn weft_lab(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
@@ -72,16 +81,7 @@ impl Stage {
 
     /// That what parts have makes what one run has made.
     fn check(&self) {
-        let arguments = [
-            "--parts",
-            "parts",
-            "--json",
-            "parts.jsonl",
-            "--svg",
-            "parts",
-            "--parquet",
-            "parts",
-        ];
+        let arguments = [&["--parts", "parts"], &OUTPUTS[..]].concat();
         let together = weft_lab(self.path(), &arguments);
         assert_eq!(done(&together), self.printed);
         self.check_files();
@@ -198,16 +198,7 @@ fn a_job_array_of_slurm_makes_what_one_run_makes() {
         );
     }
     assert!(!stage.path().join("parts/results.txt").exists());
-    let results = [
-        "--submit",
-        "--json",
-        "parts.jsonl",
-        "--svg",
-        "parts",
-        "--parquet",
-        "parts",
-    ];
-    let told = done(&array(&[&["3"], &results[..]].concat()));
+    let told = done(&array(&[&["3", "--submit"], &OUTPUTS[..]].concat()));
     let jobs: Vec<&str> = told.split_whitespace().collect();
     let [_, "parts", merge, "results"] = jobs[..] else {
         panic!("{told}");
