@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use prost::Message;
@@ -153,6 +153,14 @@ async fn every_method_is_open_to_the_roles_of_the_document_and_to_no_other() {
 }
 
 /// The client at an address, as another user.
+/// A command at a daemon's Unix socket.
+pub(crate) fn at_socket(daemon: &Daemon, args: &[&str]) -> Command {
+    let mut command = program(weft());
+    command.args(["--address", &socket_of(daemon.dir.path())]);
+    command.args(args);
+    command
+}
+
 pub(crate) fn as_nobody(address: &str, args: &[&str]) -> Output {
     let mut command = program(weft());
     command.args(["--address", address]).args(args);

@@ -1,13 +1,13 @@
 //! Limits of access.toml beyond roles, tried on a running daemon: how much of the fabric at once, when, with which reason.
 
 use std::process::Output;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
-use crate::access::{rule, rules_of, socket_of};
-use crate::harness::{Daemon, Start, text, weft};
-use crate::process::{output, program};
+use crate::access::{at_socket, rule, rules_of, socket_of};
+use crate::harness::{Daemon, Start, text};
+use crate::process::output;
 use crate::quarantine::json;
 
 /// Four core switches, of which some may be drained.
@@ -39,12 +39,7 @@ fn start(rules: &str) -> Daemon {
 
 /// An order of somebody at the Unix socket, who administers.
 fn orders(daemon: &Daemon, args: &[&str]) -> Output {
-    let mut command = program(weft());
-    output(
-        command
-            .args(["--address", &socket_of(daemon.dir.path())])
-            .args(args),
-    )
+    output(&mut at_socket(daemon, args))
 }
 
 fn done(daemon: &Daemon, args: &[&str]) {
@@ -159,7 +154,7 @@ fn now() -> u64 {
 fn noon() -> (String, &'static str) {
     let hour = (now() % DAY / 3600) as i64;
     // As POSIX has it: three letters, and the hours by which it is west of Greenwich.
-    let zone = format!("XXX{}", hour - 12);
+    let zone = format!("LAB{}", hour - 12);
     let local = now().cast_signed() - (hour - 12) * 3600;
     let day = local.cast_unsigned() / DAY + 3;
     (zone, DAYS[(day % 7) as usize])
@@ -215,7 +210,7 @@ fn what_a_limit_forbids_on_a_day_is_done_on_another() {
     // In another zone it is another day.
     let (_, dir) = daemon.stop();
     let hours: i64 = zone[3..].parse().unwrap();
-    let zone = format!("XXX{}", if hours > 0 { hours - 24 } else { hours + 24 });
+    let zone = format!("LAB{}", if hours > 0 { hours - 24 } else { hours + 24 });
     let daemon = start_in(dir, &rules(today), &zone);
     done(&daemon, &["undrain", "node:core1"]);
 }
@@ -262,20 +257,10 @@ fn a_limit_that_is_not_enforced_only_tells_what_it_would_refuse() {
 #[test]
 fn of_many_clients_at_once_no_more_disable_ports_than_a_limit_allows() {
     let daemon = start("[[limit]]\nname = \"three ports\"\ndisabled_ports = 3\n");
-    let socket = socket_of(daemon.dir.path());
     let clients: Vec<_> = (2..=5)
         .flat_map(|edge| [1, 2].map(|port| format!("node:edge{edge}:port:{port}")))
         .map(|port| {
-            let mut command = program(weft());
-            command.args([
-                "--address",
-                &socket,
-                "port",
-                "disable",
-                "--reason",
-                "x",
-                &port,
-            ]);
+            let mut command = at_socket(&daemon, &["port", "disable", "--reason", "x", &port]);
             std::thread::spawn(move || output(&mut command))
         })
         .collect();
@@ -286,7 +271,6 @@ fn of_many_clients_at_once_no_more_disable_ports_than_a_limit_allows() {
         let said = format!("{}{}", text(&one.stdout), text(&one.stderr));
         assert!(said.contains("the limit \"three ports\""), "{said}");
     }
-    std::thread::sleep(Duration::from_millis(100));
     let listed = daemon.weft_ok(&["port", "list", "--disabled", "--json"]);
     assert_eq!(listed.matches("\"reason\"").count(), 3, "{listed}");
 }

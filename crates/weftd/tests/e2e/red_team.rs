@@ -9,10 +9,12 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::access::{NOBODY, as_nobody, is_root, role_data, rule, rules_of, socket_of, with};
-use crate::harness::{Daemon, stock_config, text, wait_for, weft};
+use crate::access::{
+    NOBODY, as_nobody, at_socket, is_root, role_data, rule, rules_of, socket_of, with,
+};
+use crate::harness::{Daemon, stock_config, text, wait_for};
 use crate::keys::{M_KEY, SM_KEY, has_no_key};
-use crate::process::{output, program};
+use crate::process::output;
 use crate::quarantine::json;
 use crate::registrations::Site;
 
@@ -78,9 +80,7 @@ impl Target {
 
     /// The output of a command of root's.
     fn asks(&self, command: &[&str]) -> String {
-        let socket = socket_of(self.daemon.dir.path());
-        let mut asked = program(weft());
-        let output = output(asked.args(["--address", &socket]).args(command));
+        let output = output(&mut at_socket(&self.daemon, command));
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     }

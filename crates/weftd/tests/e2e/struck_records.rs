@@ -253,6 +253,21 @@ fn an_outcome_that_a_power_cut_tears_leaves_its_request_without_one() {
     judge_record(&again, at, Some(""), true);
 }
 
+/// Waits for a write of totals, which comes each minute.
+fn within_a_write<T>(step: Step, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(
+            start.elapsed() < SAVED_WITHIN,
+            "{step:?}: nothing is written"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// Strikes a write of totals; they go on where they were.
 fn strike_totals(strace: &Path, step: Step) {
     let lab = Lab::new();
@@ -261,25 +276,11 @@ fn strike_totals(strace: &Path, step: Step) {
     lab.errors("5", "700", "40");
     let since = total(&daemon, "xmit_discards", 40)["since"].clone();
     let file = daemon.dir.path().join("state/counters.0");
-    let start = std::time::Instant::now();
-    while !file.exists() {
-        assert!(
-            start.elapsed() < SAVED_WITHIN,
-            "{step:?}: nothing is written"
-        );
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    within_a_write(step, || file.exists().then_some(()));
     lab.errors("5", "0", "2");
     let mut striker = Striker::at(strace, &daemon, step);
     total(&daemon, "xmit_discards", 42);
-    let start = std::time::Instant::now();
-    while striker.strace.try_wait().unwrap().is_none() {
-        assert!(
-            start.elapsed() < SAVED_WITHIN,
-            "{step:?}: nothing is written"
-        );
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    within_a_write(step, || striker.strace.try_wait().unwrap());
     let dir = striker.strikes(daemon, step);
     lab.errors("5", "1", "3");
     let again = Start::connected_in(dir, &lab.emulator.socket()).up();
