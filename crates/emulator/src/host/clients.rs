@@ -15,6 +15,7 @@ use weft_wire::header::method;
 use weft_wire::packet::Packet;
 
 use super::numbers::Numbers;
+use super::outbox::Outbox;
 use super::{AttachError, ClientId, Patience};
 
 /// Most programs: one on each host of a fabric of 27,648, and the managers' and operators' own; one
@@ -33,7 +34,6 @@ struct Client {
     number: u32,
     classes: Vec<u8>,
     is_sm: bool,
-    patience: Patience,
     sender: mpsc::Sender<FromFabric>,
     /// Datagrams for the next [`Clients::flush`], as far as the program accepts them.
     outbox: Outbox,
@@ -52,38 +52,6 @@ impl Client {
     fn collides(&self, wanted: &Registration) -> bool {
         self.classes.contains(&wanted.class)
             || self.registrations.iter().any(|own| own.collides(wanted))
-    }
-}
-
-/// Datagrams that wait for a program, in order.
-#[derive(Default)]
-struct Outbox {
-    waiting: VecDeque<FromFabric>,
-    /// Datagrams and other news in it.
-    len: usize,
-}
-
-impl Outbox {
-    fn push(&mut self, packet: Packet, batch_len: usize) {
-        self.len += 1;
-        match self.waiting.back_mut() {
-            Some(FromFabric::Packets(batch)) if batch.len() < batch_len => batch.push(packet),
-            _ => self.waiting.push_back(FromFabric::Packets(vec![packet])),
-        }
-    }
-
-    fn tell(&mut self, news: FromFabric) {
-        self.len += 1;
-        self.waiting.push_back(news);
-    }
-
-    fn pop(&mut self) -> Option<FromFabric> {
-        let first = self.waiting.pop_front()?;
-        self.len -= match &first {
-            FromFabric::Packets(batch) => batch.len(),
-            _ => 1,
-        };
-        Some(first)
     }
 }
 
@@ -155,9 +123,8 @@ impl Clients {
             number,
             classes,
             is_sm: false,
-            patience,
             sender,
-            outbox: Outbox::default(),
+            outbox: Outbox::new(patience),
             registrations: Vec::new(),
             watched: None,
         };
@@ -238,7 +205,7 @@ impl Clients {
 
     fn tell(&mut self, id: ClientId, news: FromFabric) {
         if let Some(client) = self.clients.get_mut(&id) {
-            if client.outbox.len == 0 {
+            if client.outbox.is_empty() {
                 self.waiting.push(id);
             }
             client.outbox.tell(news);
@@ -308,10 +275,13 @@ impl Clients {
         let Some(client) = self.clients.get_mut(&id) else {
             return false;
         };
-        if client.outbox.len == 0 {
+        if client.outbox.is_empty() {
             self.waiting.push(id);
         }
-        client.outbox.push(packet, client.patience.batch_len);
+        if client.outbox.push(packet) {
+            let (node, port) = place;
+            tracing::warn!(%node, %port, client = id, "program too slow: datagrams are lost");
+        }
         true
     }
 
@@ -327,22 +297,24 @@ impl Clients {
         known.or_else(|| host.clients.first().copied())
     }
 
-    /// Sends as much as the programs accept; the rest waits. Removes programs that are gone or
-    /// have too much waiting, and returns them.
+    /// Sends as much as the programs accept; the rest waits. Removes programs that are gone or have asked for far
+    /// too much news without reading any, and returns them.
     pub(super) fn flush(&mut self) -> Vec<Gone> {
         let mut gone = Vec::new();
         for id in std::mem::take(&mut self.waiting) {
             let Some(client) = self.clients.get_mut(&id) else {
                 continue;
             };
-            match send(client) {
+            let sent = send(client);
+            let (node, port) = client.place;
+            if let Some(lost) = client.outbox.take_lost() {
+                tracing::warn!(%node, %port, client = id, lost, "program keeps up again");
+            }
+            match sent {
                 Sent::All => {}
-                Sent::Part if client.outbox.len <= client.patience.backlog => {
-                    self.waiting.push(id);
-                }
+                Sent::Part if !client.outbox.overflows() => self.waiting.push(id),
                 sent => {
                     if sent == Sent::Part {
-                        let (node, port) = client.place;
                         tracing::warn!(%node, %port, client = id, "program too slow: cut off");
                     }
                     gone.extend(self.detach(id));
@@ -368,7 +340,7 @@ enum Sent {
 }
 
 fn send(client: &mut Client) -> Sent {
-    while client.outbox.len > 0 {
+    while !client.outbox.is_empty() {
         let place = match client.sender.try_reserve() {
             Ok(place) => place,
             Err(TrySendError::Full(())) => return Sent::Part,

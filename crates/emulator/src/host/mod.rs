@@ -6,6 +6,7 @@
 
 mod clients;
 mod numbers;
+mod outbox;
 mod run;
 mod status;
 
@@ -24,14 +25,14 @@ use crate::{Emulator, Options};
 /// Queue length of requests to the core; further senders wait.
 const INBOX: usize = 1024;
 
-/// Limits of waiting data after which a program is too slow and is cut off.
+/// Limits of what waits for a program that reads too slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// Batches in flight.
     pub batches: usize,
     /// Most datagrams in a batch.
     pub batch_len: usize,
-    /// Datagrams that wait for a batch to be taken.
+    /// Most datagrams that wait for a batch to be taken; more are lost.
     pub backlog: usize,
 }
 
