@@ -10,23 +10,23 @@ use std::hash::Hasher;
 use thiserror::Error;
 use twox_hash::XxHash64;
 use weft_dataplane::traffic::Histogram;
-use weft_dataplane::traffic::mpi::RankResult;
 
+use super::intervals::{Came, FabricInterval, Intervals, JobIntervals, LinkIntervals};
 use super::links::LinkUse;
-use super::perform::{Latencies, Measurement, Outcome};
+use super::perform::{Latencies, Measurement, MessageUse, Outcome, RankUse};
 use super::scenario::{Case, Point};
 
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
 /// measurements. Outcomes of two models are never in one table.
-pub const MODEL: u32 = 7;
+pub const MODEL: u32 = 8;
 
 const SUM: &str = "sum\t";
 
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 6, version {version}, model {MODEL}")
+    format!("weft-lab state 7, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -163,18 +163,67 @@ impl OutcomeStore {
                 xmit_wait: wait.parse().ok()?,
                 xmit_discards: discards.parse().ok()?,
             }),
-            ["rank", time, sent] => outcome.ranks.push(RankResult {
+            ["rank", job, rank, time, sent, received] => outcome.ranks.push(RankUse {
+                job: name(job),
+                rank: rank.parse().ok()?,
                 time: time.parse().ok()?,
                 sent: sent.parse().ok()?,
+                received: received.parse().ok()?,
             }),
+            ["message", job, from, to, bytes, begun, time] => outcome.messages.push(MessageUse {
+                job: name(job),
+                from: from.parse().ok()?,
+                to: to.parse().ok()?,
+                bytes: bytes.parse().ok()?,
+                begun: begun.parse().ok()?,
+                time: time.parse().ok()?,
+            }),
+            ["moments", ref moments @ ..] => {
+                outcome.intervals.moments = each(moments, |one| one.parse().ok())?;
+            }
+            ["interval", delivered, lost, hops, in_flight] => {
+                outcome.intervals.fabric.push(FabricInterval {
+                    delivered: delivered.parse().ok()?,
+                    lost: lost.parse().ok()?,
+                    hops: hops.parse().ok()?,
+                    in_flight: in_flight.parse().ok()?,
+                });
+            }
+            ["job-intervals", job, ref came @ ..] => outcome.intervals.jobs.push(JobIntervals {
+                job: name(job),
+                came: each(came, |one| {
+                    let (count, bytes) = one.split_once(':')?;
+                    Some(Came {
+                        count: count.parse().ok()?,
+                        bytes: bytes.parse().ok()?,
+                    })
+                })?,
+            }),
+            ["link-intervals", from, to, ref percent @ ..] => {
+                outcome.intervals.links.push(LinkIntervals {
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                    percent: each(percent, from_bits)?,
+                });
+            }
             ["latency", job, longest, ref buckets @ ..] => outcome.latencies.push(Latencies {
-                job: (!job.is_empty()).then(|| job.to_owned()),
+                job: name(job),
                 histogram: histogram(longest, buckets)?,
             }),
             _ => return None,
         }
         Some(())
     }
+}
+
+/// Name of a job; none for a case's own traffic.
+fn name(job: &str) -> Option<String> {
+    (!job.is_empty()).then(|| job.to_owned())
+}
+
+/// A value of each word.
+fn each<T>(words: &[&str], value: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    words.iter().map(|word| value(word)).collect()
 }
 
 /// From its longest time, and for each bucket its first time and how many fell into it.
@@ -214,7 +263,31 @@ fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
         text.push('\n');
     }
     for rank in &outcome.ranks {
-        text.push_str(&format!("rank\t{}\t{}\n", rank.time, rank.sent));
+        let RankUse {
+            rank,
+            time,
+            sent,
+            received,
+            job,
+        } = rank;
+        let job = job.as_deref().unwrap_or("");
+        text.push_str(&format!(
+            "rank\t{job}\t{rank}\t{time}\t{sent}\t{received}\n"
+        ));
+    }
+    for message in &outcome.messages {
+        let MessageUse {
+            from,
+            to,
+            bytes,
+            begun,
+            time,
+            job,
+        } = message;
+        let job = job.as_deref().unwrap_or("");
+        text.push_str(&format!(
+            "message\t{job}\t{from}\t{to}\t{bytes}\t{begun}\t{time}\n"
+        ));
     }
     for one in &outcome.latencies {
         let job = one.job.as_deref().unwrap_or("");
@@ -232,6 +305,49 @@ fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
         text.push_str(&format!(
             "link\t{from}\t{to}\t{bits:x}\t{wait}\t{discards}\n"
         ));
+    }
+    write_intervals(text, &outcome.intervals);
+}
+
+fn write_intervals(text: &mut String, intervals: &Intervals) {
+    let Intervals {
+        moments,
+        fabric,
+        jobs,
+        links,
+    } = intervals;
+    if moments.is_empty() {
+        return;
+    }
+    let mut line = |head: &str, words: &mut dyn Iterator<Item = String>| {
+        text.push_str(head);
+        words.for_each(|word| {
+            text.push('\t');
+            text.push_str(&word);
+        });
+        text.push('\n');
+    };
+    line("moments", &mut moments.iter().map(u64::to_string));
+    for one in fabric {
+        let counts = [one.delivered, one.lost, one.hops, one.in_flight];
+        line("interval", &mut counts.iter().map(u64::to_string));
+    }
+    for one in jobs {
+        let head = format!("job-intervals\t{}", one.job.as_deref().unwrap_or(""));
+        let came = one.came.iter();
+        line(
+            &head,
+            &mut came.map(|came| format!("{}:{}", came.count, came.bytes)),
+        );
+    }
+    for one in links {
+        let (from, to) = (without_tabs(&one.from), without_tabs(&one.to));
+        let head = format!("link-intervals\t{from}\t{to}");
+        let percent = one.percent.iter();
+        line(
+            &head,
+            &mut percent.map(|percent| format!("{:x}", percent.to_bits())),
+        );
     }
 }
 
@@ -285,6 +401,58 @@ mod tests {
         Latencies { job, histogram }
     }
 
+    fn rank() -> RankUse {
+        RankUse {
+            job: None,
+            rank: 2,
+            time: 3,
+            sent: 4,
+            received: 5,
+        }
+    }
+
+    fn message() -> MessageUse {
+        MessageUse {
+            job: Some("io".to_owned()),
+            from: 1,
+            to: 2,
+            bytes: 3,
+            begun: 4,
+            time: u64::MAX,
+        }
+    }
+
+    fn intervals() -> Intervals {
+        let came = |count| Came { count, bytes: 7 };
+        Intervals {
+            moments: vec![0, 10, 15],
+            fabric: vec![
+                FabricInterval {
+                    delivered: 1,
+                    lost: 2,
+                    hops: 3,
+                    in_flight: 4,
+                },
+                FabricInterval::default(),
+            ],
+            jobs: vec![
+                JobIntervals {
+                    job: None,
+                    came: vec![came(1), came(2)],
+                },
+                JobIntervals {
+                    job: Some("io".to_owned()),
+                    came: vec![came(3), came(4)],
+                },
+            ],
+            links: vec![LinkIntervals {
+                from: "a b".to_owned(),
+                to: "c".to_owned(),
+                percent: vec![0.1 + 0.2, 100.0],
+            }],
+        }
+    }
+
     fn kept() -> OutcomeStore {
         let outcome = Outcome {
             measurements: vec![Measurement {
@@ -300,7 +468,9 @@ mod tests {
                 xmit_wait: 11,
                 xmit_discards: 12,
             }],
-            ranks: vec![RankResult { time: 3, sent: 4 }],
+            ranks: vec![rank()],
+            messages: vec![message()],
+            intervals: intervals(),
             latencies: vec![latencies()],
             span: 7,
             method: Some("eager by SDMA".to_owned()),
@@ -323,7 +493,9 @@ mod tests {
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
         assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
-        assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
+        assert_eq!(outcome.ranks, [rank()]);
+        assert_eq!(outcome.messages, [message()]);
+        assert_eq!(outcome.intervals, intervals());
         assert_eq!(outcome.latencies, [latencies()]);
         assert!(back.get(&key_of(SECOND, 2)).is_none());
     }
@@ -341,7 +513,7 @@ mod tests {
         for other in [
             body.replace(&old, &new),
             body.replace("version ", "version 9"),
-            body.replace("state 6", "state 5"),
+            body.replace("state 7", "state 6"),
         ] {
             let error = of(other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");

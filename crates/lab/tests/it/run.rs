@@ -405,3 +405,52 @@ fn results_are_read_in_python() {
         assert!(told.contains(part), "{part:?}: {told}");
     }
 }
+
+/// The other example in Python prints what happened over time.
+#[test]
+fn what_happened_over_time_is_read_with_pandas() {
+    let Ok(python) = std::env::var("WEFT_PARQUET_READERS") else {
+        weft_peers::not_run("WEFT_PARQUET_READERS names no Python that has pandas");
+        return;
+    };
+    let stage = tempfile::tempdir().unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    let command = command.current_dir(stage.path());
+    let command = command.args(["run", "--parquet", "results"]);
+    let output = command.arg(examples.join("timeline.scenario")).output();
+    assert!(output.unwrap().status.success());
+    let mut command = Command::new(&python);
+    let command = command.current_dir(stage.path());
+    let command = command.arg(examples.join("timeline.py")).arg("results");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    // A table's lines, without its head.
+    let table = |name: &str| {
+        let (_, table) = told.split_once(&format!("{name}\n")).unwrap();
+        let rows = table.lines().skip(2);
+        let rows = rows.map_while(|line| {
+            let cells = line.split_whitespace();
+            cells
+                .map(|cell| cell.parse::<f64>().ok())
+                .collect::<Option<Vec<f64>>>()
+        });
+        rows.collect::<Vec<_>>()
+    };
+    for (case, at, rate) in [
+        ("undisturbed", 8_000.0, 12.6),
+        ("half of the lanes go", 11_000.0, 6.3),
+    ] {
+        let jobs = table(&format!("{case}: GB/s of each job"));
+        let own = |at: f64| jobs.iter().find(|row| row[0] == at).unwrap()[1];
+        // Alone, beside the other, and alone again. Each message of 1 MiB counts where it comes.
+        for (at, rate) in [(1_500.0, 12.6), (3_500.0, 6.3), (at, rate)] {
+            assert!((own(at) - rate).abs() < 2.2, "{case}, {at}: {told}");
+        }
+        let links = table(&format!("{case}: percent of each link"));
+        assert_eq!(links.len(), jobs.len());
+        assert!(told.contains(&format!("{case}: slowest messages")));
+    }
+}
