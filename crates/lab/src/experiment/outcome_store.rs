@@ -1,7 +1,9 @@
 //! Outcomes as text, so that a run that was interrupted can go on.
 //!
-//! One line for each thing, its words apart by tabs; numbers that count are kept bit by bit. The
-//! last line has a CRC-32C of all before it.
+//! One line for each thing, its words apart by tabs; numbers that count are kept bit by bit. The first line says who
+//! wrote it, and the lines of one outcome follow those of another, so that a file grows by what is new. Each of these parts
+//! ends with a line with a CRC-32C of everything before it. A last part that does not fit is one that was being written
+//! when the run ended: it counts as not there.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -22,11 +24,15 @@ use super::scenario::{Case, Point};
 pub const MODEL: u32 = 8;
 
 const SUM: &str = "sum\t";
+/// Bytes of the line with a checksum.
+const SUM_LENGTH: usize = SUM.len() + 9;
+/// How a file of any version begins.
+const HEADER: &str = "weft-lab state ";
 
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 7, version {version}, model {MODEL}")
+    format!("{HEADER}8, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -85,6 +91,86 @@ impl Write for Hashed {
     }
 }
 
+/// The end of a text with outcomes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct End {
+    /// Checksum of everything before it.
+    sum: u32,
+    /// Bytes before it.
+    pub length: u64,
+}
+
+impl End {
+    /// The end of a text without outcomes, and that text.
+    pub fn begin() -> (Self, String) {
+        let mut end = Self::default();
+        let text = end.close(header() + "\n");
+        (end, text)
+    }
+
+    /// What is to be added for an outcome.
+    pub fn add(&mut self, key: &str, outcome: &Outcome) -> String {
+        let mut part = String::new();
+        write_outcome(&mut part, key, outcome);
+        self.close(part)
+    }
+
+    /// A part with its checksum.
+    fn close(&mut self, mut part: String) -> String {
+        let sum = crc32c::crc32c_append(self.sum, part.as_bytes());
+        part.push_str(&format!("{SUM}{sum:08x}\n"));
+        self.pass(&part);
+        part
+    }
+
+    /// Goes behind a part that has its checksum.
+    fn pass(&mut self, part: &str) {
+        self.sum = crc32c::crc32c_append(self.sum, part.as_bytes());
+        self.length += part.len() as u64;
+    }
+}
+
+/// The parts of a text whose checksums fit, without those.
+struct Parts<'a> {
+    text: &'a str,
+    end: End,
+}
+
+impl Parts<'_> {
+    /// Whether nothing is left but one part that was being written.
+    fn is_whole(&self) -> bool {
+        let rest = &self.text[self.end.length as usize..];
+        let sum = part_length(rest);
+        sum.is_none_or(|length| length == rest.len())
+    }
+}
+
+/// Bytes of the first part of a text, with its checksum.
+fn part_length(text: &str) -> Option<usize> {
+    let start = match text.starts_with(SUM) {
+        true => 0,
+        false => text.find("\nsum\t")? + 1,
+    };
+    let line = text[start..].split_inclusive('\n').next()?;
+    line.ends_with('\n').then_some(start + line.len())
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = &self.text[self.end.length as usize..];
+        let (part, _) = rest.split_at(part_length(rest)?);
+        let (body, sum) = part.split_at_checked(part.len().checked_sub(SUM_LENGTH)?)?;
+        let wanted = crc32c::crc32c_append(self.end.sum, body.as_bytes());
+        if sum != format!("{SUM}{wanted:08x}\n") {
+            return None;
+        }
+        self.end.pass(part);
+        Some(body)
+    }
+}
+
 impl OutcomeStore {
     /// Outcome of a case, if it is there.
     pub fn get(&self, key: &str) -> Option<&Outcome> {
@@ -96,39 +182,51 @@ impl OutcomeStore {
 
     /// All of it as text.
     pub fn to_text(&self) -> String {
-        let mut text = header() + "\n";
+        let (mut end, mut text) = End::begin();
         for (key, outcome) in &self.0 {
-            write_outcome(&mut text, key, outcome);
+            text.push_str(&end.add(key, outcome));
         }
-        let sum = crc32c::crc32c(text.as_bytes());
-        text.push_str(&format!("{SUM}{sum:08x}\n"));
         text
     }
 
     /// From text.
     ///
     /// # Errors
-    /// [`KeepError`] for anything that [`Self::to_text`] did not make.
+    /// [`KeepError`] for anything that [`Self::to_text`] did not begin.
     pub fn from_text(text: &str) -> Result<Self, KeepError> {
-        let end = text.rfind(SUM).ok_or(KeepError::Checksum)?;
-        let (body, sum) = text.split_at(end);
-        let wanted = format!("{SUM}{:08x}\n", crc32c::crc32c(body.as_bytes()));
-        if sum != wanted {
-            return Err(KeepError::Checksum);
-        }
-        let found = body.lines().next().unwrap_or("");
-        if found != header() {
+        Self::read(text).map(|(kept, _)| kept)
+    }
+
+    /// From text, with its end, where the next outcome goes.
+    ///
+    /// # Errors
+    /// See [`Self::from_text`].
+    pub fn read(text: &str) -> Result<(Self, End), KeepError> {
+        let found = text.lines().next().unwrap_or("");
+        if found.starts_with(HEADER) && found != header() {
             let found = found.to_owned();
             return Err(KeepError::Model { found });
         }
-        let mut kept = Self::default();
-        for (index, line) in body.lines().enumerate().skip(1) {
-            kept.read(line).ok_or(KeepError::Line(index + 1))?;
+        let mut parts = Parts {
+            text,
+            end: End::default(),
+        };
+        parts.next().ok_or(KeepError::Checksum)?;
+        let (mut kept, mut before) = (Self::default(), 1);
+        for part in &mut parts {
+            for line in part.lines() {
+                before += 1;
+                kept.add(line).ok_or(KeepError::Line(before))?;
+            }
+            before += 1;
         }
-        Ok(kept)
+        match parts.is_whole() {
+            true => Ok((kept, parts.end)),
+            false => Err(KeepError::Checksum),
+        }
     }
 
-    fn read(&mut self, line: &str) -> Option<()> {
+    fn add(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split('\t').collect();
         if let ["case", key, span, hops, lost, moved, method] = words[..] {
             let outcome = Outcome {
@@ -503,35 +601,71 @@ mod tests {
     #[test]
     fn outcomes_of_another_model_are_refused() {
         let text = kept().to_text();
-        let body = text.split_once(SUM).unwrap().0;
-        let of = |body: String| {
-            let sum = crc32c::crc32c(body.as_bytes());
-            OutcomeStore::from_text(&format!("{body}{SUM}{sum:08x}\n"))
-        };
-        assert!(of(body.to_owned()).is_ok());
         let (old, new) = (format!("model {MODEL}"), format!("model {}", MODEL + 1));
         for other in [
-            body.replace(&old, &new),
-            body.replace("version ", "version 9"),
-            body.replace("state 7", "state 6"),
+            text.replace(&old, &new),
+            text.replace("version ", "version 9"),
+            text.replace("state 8", "state 7"),
         ] {
-            let error = of(other).unwrap_err();
+            let error = OutcomeStore::from_text(&other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");
             assert!(error.to_string().contains(&old), "{error}");
         }
     }
 
+    /// Keys of the outcomes of a text.
+    fn keys(text: &str) -> Result<Vec<String>, KeepError> {
+        let kept = OutcomeStore::from_text(text)?;
+        Ok(kept.0.into_iter().map(|(key, _)| key).collect())
+    }
+
+    /// What was damaged counts as not there if it is the last outcome, which may have been being written; in all others it is an
+    /// error.
     #[test]
     fn damage_is_found() {
         let text = kept().to_text();
+        let first = key_of(FIRST, 1);
+        let last = text.rfind("case\t").unwrap();
         for place in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[place] ^= 1;
-            if let Ok(changed) = String::from_utf8(bytes) {
-                assert!(OutcomeStore::from_text(&changed).is_err(), "byte {place}");
+            let Ok(changed) = String::from_utf8(bytes) else {
+                continue;
+            };
+            match keys(&changed) {
+                Ok(keys) => assert!(
+                    place >= last - SUM_LENGTH && (keys.is_empty() || keys == [first.clone()]),
+                    "{place}"
+                ),
+                Err(_) => assert!(place < last, "byte {place}"),
             }
         }
         assert!(OutcomeStore::from_text("").is_err());
-        assert!(OutcomeStore::from_text(&text[..text.len() / 2]).is_err());
+    }
+
+    /// However much of it has reached the disk, what is whole is read, and the next outcome goes behind that.
+    #[test]
+    fn a_text_that_ends_anywhere_has_what_is_whole() {
+        let all = kept();
+        let text = all.to_text();
+        let (_, begin) = End::begin();
+        for length in 0..text.len() {
+            let Ok((kept, end)) = OutcomeStore::read(&text[..length]) else {
+                assert!(length < begin.len(), "{length}");
+                continue;
+            };
+            assert!(end.length as usize <= length);
+            let (mut end, mut again) = (end, text[..end.length as usize].to_owned());
+            for (key, outcome) in &all.0[kept.0.len()..] {
+                again += &end.add(key, outcome);
+            }
+            assert_eq!(again, text, "{length}");
+        }
+        let (kept, end) = OutcomeStore::read(&text).unwrap();
+        assert_eq!((kept.0.len(), end.length as usize), (2, text.len()));
+        // An outcome in the middle that is gone is missed.
+        let second = text.rfind("case\t").unwrap();
+        let without = format!("{begin}{}", &text[second..]) + &text[begin.len()..];
+        assert!(OutcomeStore::from_text(&without).is_err());
     }
 }

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use weft_lab::experiment::outcome_store::OutcomeStore;
 
-use super::files::replace;
+use super::Arguments;
+use super::state::{Kept, stored};
 use super::work::{self, Work};
-use super::{Arguments, stored};
 
 /// Ending of the names of files with outcomes.
 const ENDING: &str = "state";
@@ -93,17 +93,14 @@ pub(super) fn perform(
 ) -> Result<String, String> {
     fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let file = part.file(directory);
-    let kept = match file.exists() {
-        true => stored(&file)?,
-        false => OutcomeStore::default(),
-    };
-    replace(&file, kept.to_text().as_bytes())?;
+    let kept = Kept::open(&file)?;
     let elsewhere = read(directory)?;
     let own: Vec<&Work<'_>> = part.own(cases).collect();
-    let is_open =
-        |work: &&Work<'_>| kept.get(&work.key).is_some() || elsewhere.get(&work.key).is_none();
+    let is_open = |work: &&Work<'_>| {
+        kept.outcomes.get(&work.key).is_some() || elsewhere.get(&work.key).is_none()
+    };
     let open: Vec<&Work<'_>> = own.iter().copied().filter(is_open).collect();
-    work::perform_open(&open, arguments, kept, Some(&file))?;
+    work::perform_open(&open, arguments, kept)?;
     let (own, all) = (own.len(), cases.len());
     Ok(format!("{}: {own} of {all} cases\n", file.display()))
 }

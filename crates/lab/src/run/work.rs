@@ -1,7 +1,6 @@
 //! The cases, several at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,14 +9,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use weft_lab::experiment::outcome_store::{OutcomeStore, key};
 use weft_lab::experiment::{Case, Outcome, perform};
 
-use super::files::replace;
 use super::left::{self, Taken};
+use super::state::Kept;
 use super::{Arguments, Experiment};
 
 /// Progress of the workers.
-struct Progress<'a> {
+struct Progress {
     bar: ProgressBar,
-    kept: Mutex<OutcomeStore>,
+    kept: Mutex<Kept>,
     failed: Mutex<Option<String>>,
     begun: Instant,
     /// The cases that have ended here, none before the first has.
@@ -25,7 +24,6 @@ struct Progress<'a> {
     /// Cases without an outcome at the beginning.
     open: usize,
     jobs: usize,
-    state: Option<&'a Path>,
 }
 
 /// What the cases that have ended tell of the others.
@@ -36,7 +34,7 @@ struct Ended {
     taken: Taken,
 }
 
-impl Progress<'_> {
+impl Progress {
     /// Until the first case has ended, the one that began last is shown.
     fn begin(&self, case: &str) {
         if lock(&self.ended).is_none() {
@@ -47,11 +45,8 @@ impl Progress<'_> {
     fn finish(&self, key: String, outcome: Outcome, taken: Duration) {
         self.bar.inc(1);
         self.tell(outcome.hops, taken);
-        let mut kept = lock(&self.kept);
-        kept.0.push((key, outcome));
-        if let Some(state) = self.state
-            && let Err(error) = replace(state, kept.to_text().as_bytes())
-        {
+        let added = lock(&self.kept).add(key, outcome);
+        if let Err(error) = added {
             self.fail(error);
         }
     }
@@ -124,14 +119,13 @@ pub(super) fn distinct<'a>(all: &'a [Vec<Work<'a>>]) -> Vec<&'a Work<'a>> {
     all.filter(|work| seen.insert(&work.key)).collect()
 }
 
-/// Performs the cases without a stored outcome, and returns all outcomes; each is added to the `state` file as it comes.
+/// Performs the cases without a stored outcome, and returns all outcomes; each is kept as it comes.
 pub(super) fn perform_open(
     all: &[&Work<'_>],
     arguments: &Arguments,
-    kept: OutcomeStore,
-    state: Option<&Path>,
+    kept: Kept,
 ) -> Result<OutcomeStore, String> {
-    let is_open = |work: &&Work<'_>| kept.get(&work.key).is_none();
+    let is_open = |work: &&Work<'_>| kept.outcomes.get(&work.key).is_none();
     let open: Vec<&Work<'_>> = all.iter().copied().filter(is_open).collect();
     let progress = Progress {
         bar: bar(all.len(), all.len() - open.len()),
@@ -141,7 +135,6 @@ pub(super) fn perform_open(
         ended: Mutex::new(None),
         open: open.len(),
         jobs: usize::from(arguments.jobs),
-        state,
     };
     let next = AtomicUsize::new(0);
     let work = || {
@@ -163,7 +156,8 @@ pub(super) fn perform_open(
         return Err(error);
     }
     let kept = progress.kept.into_inner();
-    Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
+    let kept = kept.unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(kept.outcomes)
 }
 
 /// Before the first case has ended nothing is known of their time.

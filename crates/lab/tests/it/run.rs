@@ -454,3 +454,39 @@ fn what_happened_over_time_is_read_with_pandas() {
         assert!(told.contains(&format!("{case}: slowest messages")));
     }
 }
+
+/// The file only grows: what is in it stays as it is, an end that was being written is cut off, and no other process writes
+/// meanwhile.
+#[test]
+fn outcomes_are_added_to_the_file() {
+    let stage = stage();
+    let state = stage.path().join("state");
+    let run =
+        |arguments: &[&str]| weft_lab(stage.path(), &[&["--state", "state"], arguments].concat());
+    let one = run(&["--set", "sweep bytes 8"]);
+    assert_eq!(one.status.code(), Some(1));
+    let before = fs::read(&state).unwrap();
+    let all = run(&["--resume"]);
+    let after = fs::read(&state).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    for cut in [1, 12, 100] {
+        fs::write(&state, &after[..after.len() - cut]).unwrap();
+        assert_eq!(run(&["--resume"]).stdout, all.stdout, "{cut}");
+        assert!(fs::read(&state).unwrap() == after, "{cut}");
+    }
+    let file = fs::OpenOptions::new().append(true).open(&state).unwrap();
+    file.lock().unwrap();
+    let refused = run(&["--resume"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(error, "weft-lab: state: another process writes it\n");
+    file.unlock().unwrap();
+    let old = "weft-lab state 7, version 0.1.0, model 8\nsum\t00000000\n";
+    fs::write(&state, old).unwrap();
+    let refused = run(&["--resume"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        error.contains("state 7") && error.contains("begin anew without --resume"),
+        "{error}"
+    );
+}
