@@ -3,6 +3,7 @@
 pub(crate) mod files;
 mod left;
 mod parts;
+mod seen;
 mod sinks;
 mod slurm;
 mod state;
@@ -17,6 +18,7 @@ use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Scenario, compare, report};
 
 use parts::Part;
+use seen::Seen;
 use state::Kept;
 use work::Work;
 
@@ -75,6 +77,9 @@ pub(crate) struct Arguments {
     /// Directory with the outcomes of parts. Without --only they are put together.
     #[arg(long, value_name = "DIR", conflicts_with = "state")]
     parts: Option<PathBuf>,
+    /// Wait until the parts have performed all cases, with their progress, and put them together.
+    #[arg(long, requires = "parts", conflicts_with_all = ["resume", "only", "slurm"])]
+    wait: bool,
     /// Perform only this part of the cases, PART/PARTS as 3/16; `rank`: the part of this process among those that srun or
     /// mpirun has started.
     #[arg(long, value_name = "PART", requires = "parts", conflicts_with_all = ["csv", "json", "parquet", "svg", "markdown"])]
@@ -124,9 +129,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
         if let Some(part) = arguments.only {
             return Ok((true, parts::perform(arguments, directory, part, &cases)?));
         }
+        if arguments.wait {
+            work::wait(Seen::new(directory, &cases), cases.len())?;
+        }
     }
     let kept = kept(arguments, &cases)?;
-    let found = work::perform_open(&cases, arguments, kept)?;
+    let found = work::perform_open(&cases, arguments, kept, None)?;
     let mut outcomes = work::outcomes(&all, found)?;
     let mut held = true;
     for (experiment, outcomes) in experiments.iter().zip(&mut outcomes) {

@@ -2,12 +2,14 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use weft_lab::experiment::outcome_store::OutcomeStore;
 
 use super::Arguments;
+use super::seen::Seen;
 use super::state::{Kept, stored};
 use super::work::{self, Work};
 
@@ -100,7 +102,8 @@ pub(super) fn perform(
         kept.outcomes.get(&work.key).is_some() || elsewhere.get(&work.key).is_none()
     };
     let open: Vec<&Work<'_>> = own.iter().copied().filter(is_open).collect();
-    work::perform_open(&open, arguments, kept)?;
+    let seen = Seen::new(directory, cases);
+    work::perform_open(&open, arguments, kept, Some((seen, cases.len())))?;
     let (own, all) = (own.len(), cases.len());
     Ok(format!("{}: {own} of {all} cases\n", file.display()))
 }
@@ -129,17 +132,25 @@ pub(super) fn all(
     ))
 }
 
-/// All outcomes in a directory.
-fn read(directory: &Path) -> Result<OutcomeStore, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", directory.display());
+/// Files with outcomes in a directory.
+///
+/// # Errors
+/// The directory's.
+pub(super) fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == ENDING) {
             files.push(path);
         }
     }
     files.sort();
+    Ok(files)
+}
+
+/// All outcomes in a directory.
+fn read(directory: &Path) -> Result<OutcomeStore, String> {
+    let files = files(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut all = OutcomeStore::default();
     for file in files {
         all.0.extend(stored(&file)?.0);
