@@ -634,7 +634,7 @@ mod tests {
             };
             match keys(&changed) {
                 Ok(keys) => assert!(
-                    place >= last - SUM_LENGTH && (keys.is_empty() || keys == [first.clone()]),
+                    place + 1 >= last - SUM_LENGTH && (keys.is_empty() || keys == [first.clone()]),
                     "{place}"
                 ),
                 Err(_) => assert!(place < last, "byte {place}"),
