@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
-    /// Write all results, busiest links, latencies, and ranks of traffic from files, as JSON Lines into this file.
+    /// Write all results as JSON Lines into this file: also links, ranks, latencies, messages and intervals.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the same results as Parquet into this directory, a file for each kind of them.
