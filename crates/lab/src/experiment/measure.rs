@@ -375,8 +375,10 @@ impl<'a> Stage<'a> {
             self.before = self.simulation.totals();
         }
         let now = self.simulation.now();
-        self.watch
-            .look(&self.simulation, now, || came(self.case, &job));
+        if self.watch.next() <= now {
+            self.watch
+                .look(&self.simulation, now, || came(self.case, &job));
+        }
         loop {
             let (look, kept_up) = (self.watch.next(), self.managed.next());
             let until = look.min(kept_up).min(limit);

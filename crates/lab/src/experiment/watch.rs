@@ -89,7 +89,7 @@ impl Watch {
                 keep = !keep;
                 keep
             });
-            self.interval *= 2;
+            self.interval = self.interval.saturating_mul(2);
         }
         self.due = at.saturating_add(self.interval);
         let times = self.ports.iter().map(|port| packets.link_time(*port));
