@@ -1,5 +1,7 @@
 //! Operations of a rank one after the other, and collectives made of messages.
 
+use std::ops::Range;
+
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 /// Tags of collectives' messages begin here, each collective has its own.
@@ -93,6 +95,49 @@ impl Collective<'_> {
 
     /// Down a binomial tree from its root.
     pub(super) fn bcast(self, state: &mut Sequence, root: u32, bytes: u64) {
+        self.down(state, root, |_| bytes);
+    }
+
+    /// Up the same tree.
+    pub(super) fn reduce(self, state: &mut Sequence, root: u32, bytes: u64) {
+        self.up(state, root, |_| bytes);
+    }
+
+    /// Up the same tree: each member's `bytes`, with those of all below it (MPICH's `gather_intra_binomial.c`).
+    pub(super) fn gather(self, state: &mut Sequence, root: u32, bytes: u64) {
+        self.up(state, root, |below| {
+            bytes.saturating_mul(u64::from(below.end - below.start))
+        });
+    }
+
+    /// Down the same tree: to each member its block, with those of all below it (MPICH's `scatter_intra_binomial.c`).
+    /// `bytes` are those of all blocks together.
+    pub(super) fn scatter(self, state: &mut Sequence, root: u32, bytes: u64) {
+        let at = |place: u32| (place + root) % self.count();
+        self.down(state, root, |below| {
+            below.map(|place| self.block(at(place), bytes)).sum()
+        });
+    }
+
+    /// Up a binomial tree to its root. `bytes` are what a member sends for all places from its own on that are below it.
+    fn up(self, state: &mut Sequence, root: u32, bytes: impl Fn(Range<u32>) -> u64) {
+        let (count, place) = (self.count(), self.after(root));
+        let at = |place: u32| (place + root) % count;
+        let mut bit = 1;
+        while bit < count && place & bit == 0 {
+            if place + bit < count {
+                state.go(self.receive(at(place + bit)));
+            }
+            bit *= 2;
+        }
+        if place != 0 {
+            let below = place..(place + bit).min(count);
+            state.go(self.send(at(place - bit), bytes(below)));
+        }
+    }
+
+    /// Down the same tree from its root; `bytes` are what goes to a member for all places from its own on that are below it.
+    fn down(self, state: &mut Sequence, root: u32, bytes: impl Fn(Range<u32>) -> u64) {
         let (count, place) = (self.count(), self.after(root));
         let at = |place: u32| (place + root) % count;
         let mut bit = 1;
@@ -104,25 +149,11 @@ impl Collective<'_> {
         }
         while bit > 1 {
             bit /= 2;
-            if place + bit < count {
-                state.go(self.send(at(place + bit), bytes));
+            let other = place + bit;
+            if other < count {
+                let below = other..(other + bit).min(count);
+                state.go(self.send(at(other), bytes(below)));
             }
-        }
-    }
-
-    /// Up the same tree.
-    pub(super) fn reduce(self, state: &mut Sequence, root: u32, bytes: u64) {
-        let (count, place) = (self.count(), self.after(root));
-        let at = |place: u32| (place + root) % count;
-        let mut bit = 1;
-        while bit < count && place & bit == 0 {
-            if place + bit < count {
-                state.go(self.receive(at(place + bit)));
-            }
-            bit *= 2;
-        }
-        if place != 0 {
-            state.go(self.send(at(place - bit), bytes));
         }
     }
 

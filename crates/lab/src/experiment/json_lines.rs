@@ -7,8 +7,9 @@ use super::rows::{self, Cell, Column, OF_CASE};
 use super::scenario::Scenario;
 
 /// All results of experiments. `kind` of a line tells what it is: a `measurement` with what was published of it,
-/// or what was published and not measured; the `run` of a case, a `link` of the busiest, a `rank` of traffic from a file, a `latency`, the time within which so many percent of messages
-/// or packets have come, a `bucket` of a histogram of them.
+/// or what was published and not measured; the `run` of a case, a `link`, a `rank` of messages, a `latency`, the time within
+/// which so many percent of messages or packets have come, a `bucket` of a histogram of them, a `message`; the fabric in an
+/// `interval` of time, a job (`job_interval`) and a link (`link_interval`) in it.
 pub fn json_lines<'a>(all: impl IntoIterator<Item = (&'a Scenario, &'a [Outcome])>) -> String {
     let mut text = String::new();
     for (scenario, outcomes) in all {

@@ -3,17 +3,24 @@
 use std::fmt;
 
 use weft_dataplane::counters::Counter;
-use weft_dataplane::packets::{MILLI, Picos};
+use weft_dataplane::packets::Picos;
 use weft_dataplane::{Network, PortIndex};
 
-use super::managed::{Managed, Packets};
+/// Links of `links on`, and those that are printed.
+pub const SHOWN: usize = 8;
+/// A link with a lower load, percent, that dropped nothing is not among the busiest.
+const LEAST: f64 = 1.0;
 
-/// Time between two looks at first.
-const INTERVAL: Picos = MILLI;
-/// Most looks that are kept: then every other one is dropped and the interval doubled.
-const LOOKS_MAX: usize = 64;
-/// Links that are shown.
-const SHOWN: usize = 8;
+/// Links that a case keeps, each direction by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// None.
+    Off,
+    /// So many of the busiest.
+    Busiest(usize),
+    /// All, idle ones too.
+    All,
+}
 
 /// Load of a link in one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +37,13 @@ pub struct LinkUse {
     pub xmit_discards: u64,
 }
 
+impl LinkUse {
+    /// Whether it is printed.
+    pub(super) fn is_shown(&self) -> bool {
+        is_busy(self.percent, self.xmit_discards)
+    }
+}
+
 impl fmt::Display for LinkUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:5.1} %  {} → {}", self.percent, self.from, self.to)?;
@@ -44,89 +58,45 @@ impl fmt::Display for LinkUse {
     }
 }
 
-/// Times in which ports have sent, at several moments.
-#[derive(Debug, Clone)]
-pub(super) struct Watch {
-    /// All ports, empty if links are not measured.
-    ports: Vec<PortIndex>,
-    interval: Picos,
-    due: Picos,
-    looks: Vec<(Picos, Vec<Picos>)>,
-}
-
-impl Watch {
-    pub(super) fn new(network: &Network, on: bool) -> Self {
-        Self {
-            ports: ports(network).filter(|_| on).collect(),
-            interval: INTERVAL,
-            due: if on { 0 } else { Picos::MAX },
-            looks: Vec::new(),
-        }
-    }
-
-    /// When to look next.
-    pub(super) fn next(&self) -> Picos {
-        self.due
-    }
-
-    pub(super) fn look(&mut self, packets: &impl Packets, at: Picos) {
-        if self.ports.is_empty() {
-            return;
-        }
-        if self.looks.len() == LOOKS_MAX {
-            let mut keep = false;
-            self.looks.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.interval *= 2;
-        }
-        self.due = at.saturating_add(self.interval);
-        let times = self.ports.iter().map(|port| packets.link_time(*port));
-        self.looks.push((at, times.collect()));
-    }
-
-    /// The links that carried most since the look nearest to half of the run, then those that dropped
-    /// something.
-    pub(super) fn busiest(
-        &self,
-        packets: &mut impl Packets,
-        managed: &mut Managed,
-    ) -> Vec<LinkUse> {
-        packets.settle(managed.network_mut());
-        let network = managed.network();
-        let half = packets.now() / 2;
-        let look = self.looks.iter().min_by_key(|(at, _)| at.abs_diff(half));
-        let Some((since, before)) = look else {
-            return Vec::new();
-        };
-        let span = packets.now().saturating_sub(*since).max(1) as f64;
-        let percent = |(port, before): (&PortIndex, &Picos)| {
-            let time = packets.link_time(*port) - before;
-            (100.0 * time as f64 / span, *port)
-        };
+impl Links {
+    /// The links that are kept, by the times in which ports have sent in a span of time, the busiest first; each with its
+    /// sending port.
+    pub(super) fn chosen(
+        self,
+        network: &Network,
+        sent: impl Iterator<Item = (PortIndex, Picos)>,
+        span: Picos,
+    ) -> Vec<(PortIndex, LinkUse)> {
+        let span = span.max(1) as f64;
         let discards = |port: PortIndex| network.counter(port, Counter::XmitDiscards);
-        let uses = self.ports.iter().zip(before).map(percent);
-        let shown = |(percent, port): &(f64, PortIndex)| *percent >= 1.0 || discards(*port) > 0;
-        let mut uses: Vec<(f64, PortIndex)> = uses.filter(shown).collect();
-        uses.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        uses.truncate(SHOWN);
-        let told = |(percent, port)| {
-            Some(LinkUse {
+        let mut all: Vec<(PortIndex, f64)> = sent
+            .map(|(port, time)| (port, 100.0 * time as f64 / span))
+            .collect();
+        all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        match self {
+            Self::Off => all.clear(),
+            Self::Busiest(count) => {
+                all.retain(|(port, percent)| is_busy(*percent, discards(*port)));
+                all.truncate(count);
+            }
+            Self::All => {}
+        }
+        let told = |(port, percent)| {
+            let link = LinkUse {
                 from: name(network, port),
                 to: name(network, network.peer(port)?),
                 percent,
                 xmit_wait: network.counter(port, Counter::XmitWait),
                 xmit_discards: discards(port),
-            })
+            };
+            Some((port, link))
         };
-        uses.into_iter().filter_map(told).collect()
+        all.into_iter().filter_map(told).collect()
     }
 }
 
-fn ports(network: &Network) -> impl Iterator<Item = PortIndex> + '_ {
-    let devices = network.devices();
-    devices.flat_map(|(_, device)| device.ports().map(|(_, port)| port))
+fn is_busy(percent: f64, discards: u64) -> bool {
+    percent >= LEAST || discards > 0
 }
 
 fn name(network: &Network, port: PortIndex) -> String {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use weft_dataplane::packets::{MICRO, MILLI, NANO, Picos, Shards, Simulation, Traffic};
+use weft_dataplane::packets::{MICRO, MILLI, NANO, Picos, Shards, Simulation, Totals, Traffic};
 use weft_dataplane::{Network, PortIndex};
 use weft_emulator::io::Control;
 use weft_fabric::Tick;
@@ -25,6 +25,10 @@ pub(super) trait Packets {
     fn configure(&mut self, network: &Network);
     /// Time in which a port has sent.
     fn link_time(&self, at: PortIndex) -> Picos;
+    /// Packets since the beginning.
+    fn totals(&self) -> Totals;
+    /// Packets on their way.
+    fn in_flight(&self) -> u64;
 }
 
 impl Packets for Simulation {
@@ -42,6 +46,14 @@ impl Packets for Simulation {
 
     fn link_time(&self, at: PortIndex) -> Picos {
         Self::link_time(self, at)
+    }
+
+    fn totals(&self) -> Totals {
+        Self::totals(self)
+    }
+
+    fn in_flight(&self) -> u64 {
+        Self::in_flight(self) as u64
     }
 }
 
@@ -61,6 +73,14 @@ impl<T: Traffic + Send> Packets for Shards<T> {
     fn link_time(&self, at: PortIndex) -> Picos {
         Self::link_time(self, at)
     }
+
+    fn totals(&self) -> Totals {
+        Self::totals(self)
+    }
+
+    fn in_flight(&self) -> u64 {
+        Self::in_flight(self) as u64
+    }
 }
 
 /// A fabric with its manager, on the clock of the traffic.
@@ -71,6 +91,8 @@ pub(super) struct Managed {
     begin: Tick,
     /// When the case's own traffic begins.
     start: Picos,
+    /// Until when it was kept up.
+    kept: Picos,
     faults: VecDeque<(Picos, Vec<Control>)>,
     /// Something happens to the fabric, so that the manager has to be heeded.
     is_moved: bool,
@@ -87,6 +109,7 @@ impl Managed {
         Self {
             begin: staged.world.now(),
             start,
+            kept: start,
             changes: staged.world.emulator.changes(),
             is_moved: !staged.faults.is_empty(),
             faults: staged.faults.into_iter().map(later).collect(),
@@ -106,13 +129,13 @@ impl Managed {
         self.world.emulator.network_mut()
     }
 
-    /// When it is to be [kept up](Self::keep_up) next, after `now`; [`Picos::MAX`] for never.
-    pub(super) fn next(&self, now: Picos) -> Picos {
+    /// When it is to be [kept up](Self::keep_up) next; [`Picos::MAX`] for never.
+    pub(super) fn next(&self) -> Picos {
         if !self.is_moved {
             return Picos::MAX;
         }
         let world = self.world.deadline().map(|tick| self.picos(tick));
-        let world = world.map_or(Picos::MAX, |at| at.max(now.saturating_add(STRIDE)));
+        let world = world.map_or(Picos::MAX, |at| at.max(self.kept.saturating_add(STRIDE)));
         let fault = self.faults.front().map_or(Picos::MAX, |(at, _)| *at);
         world.min(fault)
     }
@@ -130,6 +153,7 @@ impl Managed {
         if !self.is_moved {
             return Ok(());
         }
+        self.kept = now;
         if self.faults.front().is_some_and(|(at, _)| *at <= now) {
             packets.settle(self.network_mut());
         }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use weft_dataplane::constants::BENCHMARK_SPREAD;
 use weft_dataplane::packets::{MILLI, Picos, Random, Simulation, Totals};
 use weft_dataplane::traffic::mpi::{
-    Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, RankResult, Stack,
+    Bandwidth, Benchmark, Job, Jobs, Mpi, Part, PingPong, Program, ProgramBook, RankResult, Stack,
 };
 use weft_dataplane::traffic::{Histogram, Hosts, StreamMix};
 use weft_fabric::Sl;
 
-use super::links::{LinkUse, Watch};
+use super::intervals::{Came, Intervals};
+use super::links::LinkUse;
 use super::managed::Managed;
-use super::perform::{ExperimentError, Latencies, Measurement, named};
+use super::perform::{ExperimentError, Latencies, Measurement, MessageUse, RankUse, named};
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
 use super::values::picos;
+use super::watch::Watch;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
 /// Measurements of each pair of ranks, and the times of all messages.
@@ -37,8 +39,11 @@ pub(super) struct Ran {
     /// Time that the manager took after the last fault.
     pub(super) reprogrammed: Option<Measurement>,
     pub(super) links: Vec<LinkUse>,
-    /// Of traffic from a file: each rank.
-    pub(super) ranks: Vec<RankResult>,
+    pub(super) intervals: Intervals,
+    /// Of messages: each rank.
+    pub(super) ranks: Vec<RankUse>,
+    /// Messages that were kept.
+    pub(super) messages: Vec<MessageUse>,
     /// Times of messages or packets.
     pub(super) latencies: Vec<Latencies>,
     /// Method of sending messages, if their size is swept.
@@ -56,7 +61,10 @@ pub(super) struct Stage<'a> {
     begin: Picos,
     watch: Watch,
     before: Totals,
-    ranks: Vec<RankResult>,
+    /// What had come at the end of the case's own traffic and of each named job's.
+    came: Vec<Came>,
+    ranks: Vec<RankUse>,
+    messages: Vec<MessageUse>,
     latencies: Vec<Latencies>,
 }
 
@@ -68,9 +76,11 @@ impl<'a> Stage<'a> {
             case,
             hosts: place::hosts(&staged, case, seed)?,
             simulation: Simulation::new(staged.network(), options),
-            watch: Watch::new(staged.network(), case.links),
+            watch: Watch::new(staged.network(), case),
             before: Totals::default(),
+            came: Vec::new(),
             ranks: Vec::new(),
+            messages: Vec::new(),
             latencies: Vec::new(),
             managed: Managed::new(staged, begin),
             begin,
@@ -79,16 +89,31 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn run(mut self) -> Ran {
+        let measurements = self.measure();
+        let names: Vec<Option<String>> = self
+            .case
+            .told_names()
+            .map(|name| name.map(str::to_owned))
+            .collect();
+        let (links, intervals) = self.watch.clone().results(
+            &mut self.simulation,
+            &mut self.managed,
+            self.begin,
+            std::mem::take(&mut self.came),
+            &names,
+        );
         Ran {
-            measurements: self.measure(),
+            measurements,
             totals: self.simulation.totals(),
             before: self.before,
             span: self.simulation.now(),
             moved: self.simulation.routes_moved(),
             marked: self.simulation.packets_marked(),
             reprogrammed: self.managed.reprogrammed(),
-            links: self.watch.busiest(&mut self.simulation, &mut self.managed),
+            links,
+            intervals,
             ranks: std::mem::take(&mut self.ranks),
+            messages: std::mem::take(&mut self.messages),
             latencies: std::mem::take(&mut self.latencies),
             method: self.method(),
         }
@@ -131,6 +156,7 @@ impl<'a> Stage<'a> {
     fn benchmarks(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
         let case = self.case;
         let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
+        self.trace(&mut mpi);
         let pairs = self.pairs(&case.traffic, case.ranks, &case.pairs)?;
         let links = self.links(&pairs);
         enough_ranks(&case.traffic, mpi.len())?;
@@ -144,9 +170,8 @@ impl<'a> Stage<'a> {
         }
         let job = Job::new(mpi, Jobs::new(parts)).beside(self.packets());
         let job = self.drive(self.begin, job)?;
-        if let Some(Benchmark::Schedule(own)) = job.program.benchmarks().next() {
-            self.ranks = own.results().collect();
-        }
+        self.ranks = self.rank_uses(&job);
+        self.messages = self.message_uses(&job);
         self.latencies = self.latencies(&job).collect();
         Ok(self.results(&job, links))
     }
@@ -166,6 +191,79 @@ impl<'a> Stage<'a> {
         let own = own.and_then(|own| Latencies::new(None, own));
         own.into_iter()
             .chain(self.case.beside.iter().filter_map(of_job))
+    }
+
+    /// Has messages of the program that was added last kept, if the case asks for that.
+    fn trace(&self, mpi: &mut Mpi) {
+        if self.case.messages > 0 {
+            mpi.trace(self.case.messages as usize);
+        }
+    }
+
+    /// The programs of the case's own traffic and of each named job, each with its name, its place and when it began.
+    fn programs(&self) -> impl Iterator<Item = (Option<&'a str>, usize, Picos)> {
+        let messages = self.case.beside.iter();
+        let messages = messages.filter(|one| !matches!(one.traffic, Traffic::Stream { .. }));
+        let begin = self.begin;
+        let jobs = messages.zip(1..);
+        let jobs = jobs.filter_map(move |(one, place)| {
+            Some((Some(one.name.as_deref()?), place, one.begins(begin)))
+        });
+        std::iter::once((None, 0, begin)).chain(jobs)
+    }
+
+    /// What became of the ranks of the case's own traffic and of each named job.
+    fn rank_uses(&self, job: &Job<Jobs>) -> Vec<RankUse> {
+        let books: Vec<&ProgramBook> = job.mpi.programs().collect();
+        let benchmarks: Vec<&Benchmark> = job.program.benchmarks().collect();
+        let mut all = Vec::new();
+        for (name, place, begin) in self.programs() {
+            let (Some(book), Some(benchmark)) = (books.get(place), benchmarks.get(place)) else {
+                continue;
+            };
+            let end = books
+                .get(place + 1)
+                .map_or(job.mpi.len(), |next| next.first as usize);
+            let ranks = &job.mpi.rank_books()[book.first as usize..end];
+            let results: Vec<RankResult> = match benchmark {
+                Benchmark::Schedule(one) => one.results().collect(),
+                _ => ranks
+                    .iter()
+                    .map(|rank| RankResult {
+                        time: rank.last.saturating_sub(begin),
+                        sent: rank.sent,
+                    })
+                    .collect(),
+            };
+            let uses = ranks.iter().zip(results).zip(0..);
+            all.extend(uses.map(|((book, result), rank)| RankUse {
+                job: name.map(str::to_owned),
+                rank,
+                time: result.time,
+                sent: result.sent,
+                received: book.received,
+            }));
+        }
+        all
+    }
+
+    /// The messages that were kept.
+    fn message_uses(&self, job: &Job<Jobs>) -> Vec<MessageUse> {
+        let books: Vec<&ProgramBook> = job.mpi.programs().collect();
+        let traced = job.mpi.traced().iter().filter_map(|one| {
+            let program = books.partition_point(|book| book.first <= one.to) - 1;
+            let (name, ..) = self.programs().find(|(_, place, _)| *place == program)?;
+            let first = books[program].first;
+            Some(MessageUse {
+                job: name.map(str::to_owned),
+                from: one.from - first,
+                to: one.to - first,
+                bytes: one.bytes,
+                begun: one.begun.saturating_sub(self.begin),
+                time: one.ended - one.begun,
+            })
+        });
+        traced.collect()
     }
 
     /// Measurements of the case's own traffic, and of each job, under its name.
@@ -220,6 +318,9 @@ impl<'a> Stage<'a> {
         let stack = task::stack(&beside.traffic, beside.stack).on(&self.case.hardware.hosts);
         let hosts = self.ranks(beside.ranks);
         mpi.add(&hosts, stack, beside.sl.unwrap_or(Sl(0)));
+        if beside.name.is_some() {
+            self.trace(mpi);
+        }
         let pairs = self.pairs(&beside.traffic, beside.ranks, &beside.pairs)?;
         let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
         let ranks = first..mpi.len() as u32;
@@ -273,24 +374,33 @@ impl<'a> Stage<'a> {
             job.advance(&mut self.simulation, begin);
             self.before = self.simulation.totals();
         }
-        self.watch.look(&self.simulation, begin);
+        let now = self.simulation.now();
+        if self.watch.next() <= now {
+            self.watch
+                .look(&self.simulation, now, || came(self.case, &job));
+        }
         loop {
-            let now = self.simulation.now();
-            let (look, kept_up) = (self.watch.next(), self.managed.next(now));
+            let (look, kept_up) = (self.watch.next(), self.managed.next());
             let until = look.min(kept_up).min(limit);
             if job.advance(&mut self.simulation, until) {
+                self.came = came(self.case, &job);
                 self.managed.check_faults(self.simulation.now())?;
                 return Ok(job);
             }
             let is_over = self.simulation.deadline().is_none() && kept_up == Picos::MAX;
             if until == limit || is_over {
+                self.came = came(self.case, &job);
                 return Err(self.not_ended());
             }
             self.simulation.run(&mut job, until);
             if until == look {
-                self.watch.look(&self.simulation, until);
+                self.watch
+                    .look(&self.simulation, until, || came(self.case, &job));
             }
-            self.managed.keep_up(&mut self.simulation, until)?;
+            // A look changes nothing.
+            if until == kept_up {
+                self.managed.keep_up(&mut self.simulation, until)?;
+            }
         }
     }
 
@@ -355,6 +465,24 @@ impl<'a> Stage<'a> {
         }
         Ok((all, histogram))
     }
+}
+
+/// What has come of the case's own traffic, and of each named job.
+fn came<P>(case: &Case, job: &Job<P>) -> Vec<Came> {
+    let mut programs = job.mpi.programs().map(|program| Came {
+        count: program.latencies.count(),
+        bytes: program.bytes,
+    });
+    let mut kinds = job.packets().kinds().iter().map(stream::came);
+    let own = programs.next();
+    let jobs = case.beside.iter().filter_map(|one| {
+        let found = match one.traffic {
+            Traffic::Stream { .. } => kinds.next(),
+            _ => programs.next(),
+        };
+        found.filter(|_| one.name.is_some())
+    });
+    own.into_iter().chain(jobs).collect()
 }
 
 fn part(benchmark: Benchmark, first: u32, begin: Picos) -> Part {

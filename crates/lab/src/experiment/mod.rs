@@ -23,6 +23,7 @@
 //! | `bound` | bounds set by a link |
 //! | [`published`] | published figures of a measurement |
 //! | [`links`] | loads of links |
+//! | [`intervals`], `watch` | what happened in each interval of time |
 //! | [`report`] | tables and CSV |
 //! | `rows` | results as rows of tables |
 //! | [`json_lines`](fn@json_lines) | them as JSON Lines |
@@ -40,6 +41,7 @@ mod deadlock;
 pub mod fabric;
 mod faults;
 pub mod hardware;
+pub mod intervals;
 mod json_lines;
 pub mod links;
 mod managed;
@@ -74,6 +76,7 @@ mod stream;
 mod task;
 mod traffic_file;
 mod values;
+mod watch;
 
 pub use json_lines::json_lines;
 pub use parquet_tables::parquet_tables;

@@ -1,7 +1,9 @@
 //! Outcomes as text, so that a run that was interrupted can go on.
 //!
-//! One line for each thing, its words apart by tabs; numbers that count are kept bit by bit. The
-//! last line has a CRC-32C of all before it.
+//! One line for each thing, its words apart by tabs; numbers that count are kept bit by bit. The first line says who
+//! wrote it, and the lines of one outcome follow those of another, so that a file grows by what is new. Each of these parts
+//! ends with a line with a CRC-32C of everything before it. A last part that does not fit is one that was being written
+//! when the run ended: it counts as not there.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -10,23 +12,27 @@ use std::hash::Hasher;
 use thiserror::Error;
 use twox_hash::XxHash64;
 use weft_dataplane::traffic::Histogram;
-use weft_dataplane::traffic::mpi::RankResult;
 
+use super::intervals::{Came, FabricInterval, Intervals, JobIntervals, LinkIntervals};
 use super::links::LinkUse;
-use super::perform::{Latencies, Measurement, Outcome};
+use super::perform::{Latencies, Measurement, MessageUse, Outcome, RankUse};
 use super::scenario::{Case, Point};
 
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
 /// measurements. Outcomes of two models are never in one table.
-pub const MODEL: u32 = 7;
+pub const MODEL: u32 = 8;
 
 const SUM: &str = "sum\t";
+/// Bytes of the line with a checksum.
+const SUM_LENGTH: usize = SUM.len() + 9;
+/// How a file of any version begins.
+const HEADER: &str = "weft-lab state ";
 
 /// The first line.
 fn header() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("weft-lab state 6, version {version}, model {MODEL}")
+    format!("{HEADER}8, version {version}, model {MODEL}")
 }
 
 /// Why a text holds no outcomes.
@@ -85,6 +91,86 @@ impl Write for Hashed {
     }
 }
 
+/// The end of a text with outcomes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct End {
+    /// Checksum of everything before it.
+    sum: u32,
+    /// Bytes before it.
+    pub length: u64,
+}
+
+impl End {
+    /// The end of a text without outcomes, and that text.
+    pub fn begin() -> (Self, String) {
+        let mut end = Self::default();
+        let text = end.close(header() + "\n");
+        (end, text)
+    }
+
+    /// What is to be added for an outcome.
+    pub fn add(&mut self, key: &str, outcome: &Outcome) -> String {
+        let mut part = String::new();
+        write_outcome(&mut part, key, outcome);
+        self.close(part)
+    }
+
+    /// A part with its checksum.
+    fn close(&mut self, mut part: String) -> String {
+        let sum = crc32c::crc32c_append(self.sum, part.as_bytes());
+        part.push_str(&format!("{SUM}{sum:08x}\n"));
+        self.pass(&part);
+        part
+    }
+
+    /// Goes behind a part that has its checksum.
+    fn pass(&mut self, part: &str) {
+        self.sum = crc32c::crc32c_append(self.sum, part.as_bytes());
+        self.length += part.len() as u64;
+    }
+}
+
+/// The parts of a text whose checksums fit, without those.
+struct Parts<'a> {
+    text: &'a str,
+    end: End,
+}
+
+impl Parts<'_> {
+    /// Whether nothing is left but one part that was being written.
+    fn is_whole(&self) -> bool {
+        let rest = &self.text[self.end.length as usize..];
+        let sum = part_length(rest);
+        sum.is_none_or(|length| length == rest.len())
+    }
+}
+
+/// Bytes of the first part of a text, with its checksum.
+fn part_length(text: &str) -> Option<usize> {
+    let start = match text.starts_with(SUM) {
+        true => 0,
+        false => text.find("\nsum\t")? + 1,
+    };
+    let line = text[start..].split_inclusive('\n').next()?;
+    line.ends_with('\n').then_some(start + line.len())
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = &self.text[self.end.length as usize..];
+        let (part, _) = rest.split_at(part_length(rest)?);
+        let (body, sum) = part.split_at_checked(part.len().checked_sub(SUM_LENGTH)?)?;
+        let wanted = crc32c::crc32c_append(self.end.sum, body.as_bytes());
+        if sum != format!("{SUM}{wanted:08x}\n") {
+            return None;
+        }
+        self.end.pass(part);
+        Some(body)
+    }
+}
+
 impl OutcomeStore {
     /// Outcome of a case, if it is there.
     pub fn get(&self, key: &str) -> Option<&Outcome> {
@@ -96,39 +182,51 @@ impl OutcomeStore {
 
     /// All of it as text.
     pub fn to_text(&self) -> String {
-        let mut text = header() + "\n";
+        let (mut end, mut text) = End::begin();
         for (key, outcome) in &self.0 {
-            write_outcome(&mut text, key, outcome);
+            text.push_str(&end.add(key, outcome));
         }
-        let sum = crc32c::crc32c(text.as_bytes());
-        text.push_str(&format!("{SUM}{sum:08x}\n"));
         text
     }
 
     /// From text.
     ///
     /// # Errors
-    /// [`KeepError`] for anything that [`Self::to_text`] did not make.
+    /// [`KeepError`] for anything that [`Self::to_text`] did not begin.
     pub fn from_text(text: &str) -> Result<Self, KeepError> {
-        let end = text.rfind(SUM).ok_or(KeepError::Checksum)?;
-        let (body, sum) = text.split_at(end);
-        let wanted = format!("{SUM}{:08x}\n", crc32c::crc32c(body.as_bytes()));
-        if sum != wanted {
-            return Err(KeepError::Checksum);
-        }
-        let found = body.lines().next().unwrap_or("");
-        if found != header() {
+        Self::read(text).map(|(kept, _)| kept)
+    }
+
+    /// From text, with its end, where the next outcome goes.
+    ///
+    /// # Errors
+    /// See [`Self::from_text`].
+    pub fn read(text: &str) -> Result<(Self, End), KeepError> {
+        let found = text.lines().next().unwrap_or("");
+        if found.starts_with(HEADER) && found != header() {
             let found = found.to_owned();
             return Err(KeepError::Model { found });
         }
-        let mut kept = Self::default();
-        for (index, line) in body.lines().enumerate().skip(1) {
-            kept.read(line).ok_or(KeepError::Line(index + 1))?;
+        let mut parts = Parts {
+            text,
+            end: End::default(),
+        };
+        parts.next().ok_or(KeepError::Checksum)?;
+        let (mut kept, mut before) = (Self::default(), 1);
+        for part in &mut parts {
+            for line in part.lines() {
+                before += 1;
+                kept.add(line).ok_or(KeepError::Line(before))?;
+            }
+            before += 1;
         }
-        Ok(kept)
+        match parts.is_whole() {
+            true => Ok((kept, parts.end)),
+            false => Err(KeepError::Checksum),
+        }
     }
 
-    fn read(&mut self, line: &str) -> Option<()> {
+    fn add(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split('\t').collect();
         if let ["case", key, span, hops, lost, moved, method] = words[..] {
             let outcome = Outcome {
@@ -163,18 +261,67 @@ impl OutcomeStore {
                 xmit_wait: wait.parse().ok()?,
                 xmit_discards: discards.parse().ok()?,
             }),
-            ["rank", time, sent] => outcome.ranks.push(RankResult {
+            ["rank", job, rank, time, sent, received] => outcome.ranks.push(RankUse {
+                job: name(job),
+                rank: rank.parse().ok()?,
                 time: time.parse().ok()?,
                 sent: sent.parse().ok()?,
+                received: received.parse().ok()?,
             }),
+            ["message", job, from, to, bytes, begun, time] => outcome.messages.push(MessageUse {
+                job: name(job),
+                from: from.parse().ok()?,
+                to: to.parse().ok()?,
+                bytes: bytes.parse().ok()?,
+                begun: begun.parse().ok()?,
+                time: time.parse().ok()?,
+            }),
+            ["moments", ref moments @ ..] => {
+                outcome.intervals.moments = each(moments, |one| one.parse().ok())?;
+            }
+            ["interval", delivered, lost, hops, in_flight] => {
+                outcome.intervals.fabric.push(FabricInterval {
+                    delivered: delivered.parse().ok()?,
+                    lost: lost.parse().ok()?,
+                    hops: hops.parse().ok()?,
+                    in_flight: in_flight.parse().ok()?,
+                });
+            }
+            ["job-intervals", job, ref came @ ..] => outcome.intervals.jobs.push(JobIntervals {
+                job: name(job),
+                came: each(came, |one| {
+                    let (count, bytes) = one.split_once(':')?;
+                    Some(Came {
+                        count: count.parse().ok()?,
+                        bytes: bytes.parse().ok()?,
+                    })
+                })?,
+            }),
+            ["link-intervals", from, to, ref percent @ ..] => {
+                outcome.intervals.links.push(LinkIntervals {
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                    percent: each(percent, from_bits)?,
+                });
+            }
             ["latency", job, longest, ref buckets @ ..] => outcome.latencies.push(Latencies {
-                job: (!job.is_empty()).then(|| job.to_owned()),
+                job: name(job),
                 histogram: histogram(longest, buckets)?,
             }),
             _ => return None,
         }
         Some(())
     }
+}
+
+/// Name of a job; none for a case's own traffic.
+fn name(job: &str) -> Option<String> {
+    (!job.is_empty()).then(|| job.to_owned())
+}
+
+/// A value of each word.
+fn each<T>(words: &[&str], value: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    words.iter().map(|word| value(word)).collect()
 }
 
 /// From its longest time, and for each bucket its first time and how many fell into it.
@@ -214,7 +361,31 @@ fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
         text.push('\n');
     }
     for rank in &outcome.ranks {
-        text.push_str(&format!("rank\t{}\t{}\n", rank.time, rank.sent));
+        let RankUse {
+            rank,
+            time,
+            sent,
+            received,
+            job,
+        } = rank;
+        let job = job.as_deref().unwrap_or("");
+        text.push_str(&format!(
+            "rank\t{job}\t{rank}\t{time}\t{sent}\t{received}\n"
+        ));
+    }
+    for message in &outcome.messages {
+        let MessageUse {
+            from,
+            to,
+            bytes,
+            begun,
+            time,
+            job,
+        } = message;
+        let job = job.as_deref().unwrap_or("");
+        text.push_str(&format!(
+            "message\t{job}\t{from}\t{to}\t{bytes}\t{begun}\t{time}\n"
+        ));
     }
     for one in &outcome.latencies {
         let job = one.job.as_deref().unwrap_or("");
@@ -232,6 +403,49 @@ fn write_outcome(text: &mut String, key: &str, outcome: &Outcome) {
         text.push_str(&format!(
             "link\t{from}\t{to}\t{bits:x}\t{wait}\t{discards}\n"
         ));
+    }
+    write_intervals(text, &outcome.intervals);
+}
+
+fn write_intervals(text: &mut String, intervals: &Intervals) {
+    let Intervals {
+        moments,
+        fabric,
+        jobs,
+        links,
+    } = intervals;
+    if moments.is_empty() {
+        return;
+    }
+    let mut line = |head: &str, words: &mut dyn Iterator<Item = String>| {
+        text.push_str(head);
+        words.for_each(|word| {
+            text.push('\t');
+            text.push_str(&word);
+        });
+        text.push('\n');
+    };
+    line("moments", &mut moments.iter().map(u64::to_string));
+    for one in fabric {
+        let counts = [one.delivered, one.lost, one.hops, one.in_flight];
+        line("interval", &mut counts.iter().map(u64::to_string));
+    }
+    for one in jobs {
+        let head = format!("job-intervals\t{}", one.job.as_deref().unwrap_or(""));
+        let came = one.came.iter();
+        line(
+            &head,
+            &mut came.map(|came| format!("{}:{}", came.count, came.bytes)),
+        );
+    }
+    for one in links {
+        let (from, to) = (without_tabs(&one.from), without_tabs(&one.to));
+        let head = format!("link-intervals\t{from}\t{to}");
+        let percent = one.percent.iter();
+        line(
+            &head,
+            &mut percent.map(|percent| format!("{:x}", percent.to_bits())),
+        );
     }
 }
 
@@ -285,6 +499,58 @@ mod tests {
         Latencies { job, histogram }
     }
 
+    fn rank() -> RankUse {
+        RankUse {
+            job: None,
+            rank: 2,
+            time: 3,
+            sent: 4,
+            received: 5,
+        }
+    }
+
+    fn message() -> MessageUse {
+        MessageUse {
+            job: Some("io".to_owned()),
+            from: 1,
+            to: 2,
+            bytes: 3,
+            begun: 4,
+            time: u64::MAX,
+        }
+    }
+
+    fn intervals() -> Intervals {
+        let came = |count| Came { count, bytes: 7 };
+        Intervals {
+            moments: vec![0, 10, 15],
+            fabric: vec![
+                FabricInterval {
+                    delivered: 1,
+                    lost: 2,
+                    hops: 3,
+                    in_flight: 4,
+                },
+                FabricInterval::default(),
+            ],
+            jobs: vec![
+                JobIntervals {
+                    job: None,
+                    came: vec![came(1), came(2)],
+                },
+                JobIntervals {
+                    job: Some("io".to_owned()),
+                    came: vec![came(3), came(4)],
+                },
+            ],
+            links: vec![LinkIntervals {
+                from: "a b".to_owned(),
+                to: "c".to_owned(),
+                percent: vec![0.1 + 0.2, 100.0],
+            }],
+        }
+    }
+
     fn kept() -> OutcomeStore {
         let outcome = Outcome {
             measurements: vec![Measurement {
@@ -300,7 +566,9 @@ mod tests {
                 xmit_wait: 11,
                 xmit_discards: 12,
             }],
-            ranks: vec![RankResult { time: 3, sent: 4 }],
+            ranks: vec![rank()],
+            messages: vec![message()],
+            intervals: intervals(),
             latencies: vec![latencies()],
             span: 7,
             method: Some("eager by SDMA".to_owned()),
@@ -323,7 +591,9 @@ mod tests {
         assert_eq!(outcome.get("time").unwrap().value, 0.1 + 0.2);
         assert_eq!(outcome.get("time").unwrap().spread, Some((0.1, 0.7)));
         assert_eq!(outcome.links[0].from, "a b");
-        assert_eq!(outcome.ranks, [RankResult { time: 3, sent: 4 }]);
+        assert_eq!(outcome.ranks, [rank()]);
+        assert_eq!(outcome.messages, [message()]);
+        assert_eq!(outcome.intervals, intervals());
         assert_eq!(outcome.latencies, [latencies()]);
         assert!(back.get(&key_of(SECOND, 2)).is_none());
     }
@@ -331,35 +601,71 @@ mod tests {
     #[test]
     fn outcomes_of_another_model_are_refused() {
         let text = kept().to_text();
-        let body = text.split_once(SUM).unwrap().0;
-        let of = |body: String| {
-            let sum = crc32c::crc32c(body.as_bytes());
-            OutcomeStore::from_text(&format!("{body}{SUM}{sum:08x}\n"))
-        };
-        assert!(of(body.to_owned()).is_ok());
         let (old, new) = (format!("model {MODEL}"), format!("model {}", MODEL + 1));
         for other in [
-            body.replace(&old, &new),
-            body.replace("version ", "version 9"),
-            body.replace("state 6", "state 5"),
+            text.replace(&old, &new),
+            text.replace("version ", "version 9"),
+            text.replace("state 8", "state 7"),
         ] {
-            let error = of(other).unwrap_err();
+            let error = OutcomeStore::from_text(&other).unwrap_err();
             assert!(matches!(error, KeepError::Model { .. }), "{error}");
             assert!(error.to_string().contains(&old), "{error}");
         }
     }
 
+    /// Keys of the outcomes of a text.
+    fn keys(text: &str) -> Result<Vec<String>, KeepError> {
+        let kept = OutcomeStore::from_text(text)?;
+        Ok(kept.0.into_iter().map(|(key, _)| key).collect())
+    }
+
+    /// What was damaged counts as not there if it is the last outcome, which may have been being written; in all others it is an
+    /// error.
     #[test]
     fn damage_is_found() {
         let text = kept().to_text();
+        let first = key_of(FIRST, 1);
+        let last = text.rfind("case\t").unwrap();
         for place in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[place] ^= 1;
-            if let Ok(changed) = String::from_utf8(bytes) {
-                assert!(OutcomeStore::from_text(&changed).is_err(), "byte {place}");
+            let Ok(changed) = String::from_utf8(bytes) else {
+                continue;
+            };
+            match keys(&changed) {
+                Ok(keys) => assert!(
+                    place + 1 >= last - SUM_LENGTH && (keys.is_empty() || keys == [first.clone()]),
+                    "{place}"
+                ),
+                Err(_) => assert!(place < last, "byte {place}"),
             }
         }
         assert!(OutcomeStore::from_text("").is_err());
-        assert!(OutcomeStore::from_text(&text[..text.len() / 2]).is_err());
+    }
+
+    /// However much of it has reached the disk, what is whole is read, and the next outcome goes behind that.
+    #[test]
+    fn a_text_that_ends_anywhere_has_what_is_whole() {
+        let all = kept();
+        let text = all.to_text();
+        let (_, begin) = End::begin();
+        for length in 0..text.len() {
+            let Ok((kept, end)) = OutcomeStore::read(&text[..length]) else {
+                assert!(length < begin.len(), "{length}");
+                continue;
+            };
+            assert!(end.length as usize <= length);
+            let (mut end, mut again) = (end, text[..end.length as usize].to_owned());
+            for (key, outcome) in &all.0[kept.0.len()..] {
+                again += &end.add(key, outcome);
+            }
+            assert_eq!(again, text, "{length}");
+        }
+        let (kept, end) = OutcomeStore::read(&text).unwrap();
+        assert_eq!((kept.0.len(), end.length as usize), (2, text.len()));
+        // An outcome in the middle that is gone is missed.
+        let second = text.rfind("case\t").unwrap();
+        let without = format!("{begin}{}", &text[second..]) + &text[begin.len()..];
+        assert!(OutcomeStore::from_text(&without).is_err());
     }
 }

@@ -12,6 +12,7 @@ use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::hardware::Hardware;
+use super::links::{Links, SHOWN};
 use super::parse::{ScenarioError, at};
 use super::parse_beside::{JOBS_MAX, background, job, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
@@ -29,10 +30,14 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
 /// Default time limit of a case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
+/// Most links that a case keeps by their number.
+const LINKS_MAX: u64 = 1 << 16;
+/// Most messages that a case keeps one by one.
+const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
 const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
-    sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, latencies, baseline, published, sweep, case";
+    sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
 /// A case that may lack something.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +69,10 @@ pub(super) struct Partial {
     warm_up: Option<Duration>,
     pub(super) limit: Option<Duration>,
     may_not_end: bool,
-    links: bool,
+    links: Option<Links>,
+    /// With its line.
+    pub(super) intervals: Option<(Duration, usize)>,
+    pub(super) messages: Option<(u32, usize)>,
     pub(super) latencies: bool,
     pub(super) sweep: Option<Arc<Sweep>>,
     pub(super) point: Option<Point>,
@@ -186,7 +194,18 @@ impl Partial {
             "warm-up" => self.warm_up = Some(span(rest)?),
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some((rest.to_owned(), line)),
-            "links" => self.links = switch(rest)?,
+            "links" => self.links = Some(links(rest)?),
+            "intervals" => {
+                let interval = (rest != "off").then(|| some_span(rest)).transpose()?;
+                self.intervals = interval.map(|interval| (interval, line));
+            }
+            "messages" => {
+                let most = match rest {
+                    "off" => 0,
+                    count => number(count, 1, MESSAGES_MAX)? as u32,
+                };
+                self.messages = (most > 0).then_some((most, line));
+            }
             "latencies" => self.latencies = switch(rest)?,
             _ if self.hardware.apply(word, rest)? => {}
             _ => self.set_manager(word, rest)?,
@@ -301,7 +320,9 @@ impl Partial {
             limit: self.limit.unwrap_or(LIMIT),
             may_not_end: self.may_not_end,
             point: self.point,
-            links: self.links,
+            links: self.links.unwrap_or(Links::Off),
+            intervals: self.intervals.map(|(interval, _)| interval),
+            messages: self.messages.map_or(0, |(most, _)| most),
             latencies: self.latencies,
             baseline: self.baseline.map(|(name, _)| name),
             published: (self.published.into_iter())
@@ -310,6 +331,17 @@ impl Partial {
         };
         at(line, size::check(&case))?;
         Ok(case)
+    }
+}
+
+fn links(text: &str) -> Checked<Links> {
+    match text {
+        "on" => Ok(Links::Busiest(SHOWN)),
+        "off" => Ok(Links::Off),
+        "all" => Ok(Links::All),
+        count => number(count, 1, LINKS_MAX)
+            .map(|count| Links::Busiest(count as usize))
+            .map_err(|what| format!("{what}, nor on, off or all")),
     }
 }
 

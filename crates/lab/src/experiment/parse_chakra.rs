@@ -14,21 +14,34 @@ use super::parse_traffic::BYTES_MAX;
 use super::traffic_file::{OPERATIONS_MAX, matched};
 use super::values::{Checked, at_most};
 
-/// Collective types with their names, by number.
-const COLLECTIVE_TYPES: [&str; 10] = [
-    "ALL_REDUCE",
-    "REDUCE",
-    "ALL_GATHER",
-    "GATHER",
-    "SCATTER",
-    "BROADCAST",
-    "ALL_TO_ALL",
-    "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK",
-    "BARRIER",
+/// A type of collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    AllReduce,
+    Reduce,
+    AllGather,
+    Gather,
+    Scatter,
+    Broadcast,
+    AllToAll,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Barrier,
+}
+
+/// The types with their names, by number.
+const KINDS: [(Kind, &str); 10] = [
+    (Kind::AllReduce, "ALL_REDUCE"),
+    (Kind::Reduce, "REDUCE"),
+    (Kind::AllGather, "ALL_GATHER"),
+    (Kind::Gather, "GATHER"),
+    (Kind::Scatter, "SCATTER"),
+    (Kind::Broadcast, "BROADCAST"),
+    (Kind::AllToAll, "ALL_TO_ALL"),
+    (Kind::ReduceScatter, "REDUCE_SCATTER"),
+    (Kind::ReduceScatterBlock, "REDUCE_SCATTER_BLOCK"),
+    (Kind::Barrier, "BARRIER"),
 ];
-const ALLOWED: &str = "ALL_REDUCE (0), ALL_GATHER (2), BROADCAST (5), ALL_TO_ALL (6), REDUCE_SCATTER (7), \
-    REDUCE_SCATTER_BLOCK (8), BARRIER (9)";
 /// Longest name of a group, bytes.
 const NAME_MAX: u64 = 256;
 /// Processors of a rank: its accelerator, and the host's.
@@ -50,7 +63,8 @@ enum Work {
 /// What all members of a group must call alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Call {
-    kind: usize,
+    kind: Kind,
+    name: &'static str,
     bytes: u64,
     root: Option<u64>,
 }
@@ -136,16 +150,18 @@ fn work(node: &Node, ranks: u32, speed: Option<f64>) -> Checked<Work> {
             tag: tag()?,
         },
         schema::COMM_COLL => {
-            let most = COLLECTIVE_TYPES.len() as u64 - 1;
-            let kind = within("comm_type", given("comm_type")?, most)? as usize;
+            let most = KINDS.len() as u64 - 1;
+            let number = within("comm_type", given("comm_type")?, most)?;
+            let (kind, name) = KINDS[number as usize];
             let group = node.text("pg_name");
             within("length of pg_name", group.len() as u64, NAME_MAX)?;
             return Ok(Work::Collective {
                 group: group.to_owned(),
                 call: Call {
                     kind,
-                    bytes: match COLLECTIVE_TYPES[kind] {
-                        "BARRIER" => 0,
+                    name,
+                    bytes: match kind {
+                        Kind::Barrier => 0,
                         _ => bytes()?,
                     },
                     root: node.number("root_rank")?,
@@ -318,23 +334,27 @@ impl Groups {
             place: place(rank.into()).unwrap_or(0),
             tag: COLLECTIVES + tag as u32,
         };
-        match COLLECTIVE_TYPES[call.kind] {
-            "ALL_REDUCE" => one.all_reduce(state, call.bytes),
-            "ALL_GATHER" => one.all_gather(state, call.bytes),
-            "REDUCE_SCATTER" | "REDUCE_SCATTER_BLOCK" => one.reduce_scatter(state, call.bytes),
+        // The first member, where none is named.
+        let root = || {
+            let first = members.first().copied().map_or(0, u64::from);
+            let root = call.root.unwrap_or(first);
+            place(root).ok_or_else(|| format!("root_rank {root} is no member"))
+        };
+        match call.kind {
+            Kind::AllReduce => one.all_reduce(state, call.bytes),
+            Kind::Reduce => one.reduce(state, root()?, call.bytes),
+            Kind::AllGather => one.all_gather(state, call.bytes),
+            Kind::Gather => one.gather(state, root()?, call.bytes),
+            Kind::Scatter => one.scatter(state, root()?, call.bytes),
+            Kind::Broadcast => one.bcast(state, root()?, call.bytes),
             // Blocks of one size, in which all bytes have room.
-            "ALL_TO_ALL" => {
+            Kind::AllToAll => {
                 one.alltoall(state, call.bytes.div_ceil(members.len().max(1) as u64));
             }
-            "BARRIER" => one.barrier(state),
-            "BROADCAST" => {
-                let root = call
-                    .root
-                    .unwrap_or_else(|| members.first().copied().map_or(0, u64::from));
-                let root = place(root).ok_or_else(|| format!("root_rank {root} is no member"))?;
-                one.bcast(state, root, call.bytes);
+            Kind::ReduceScatter | Kind::ReduceScatterBlock => {
+                one.reduce_scatter(state, call.bytes);
             }
-            other => return Err(format!("collective {other}, allowed: {ALLOWED}")),
+            Kind::Barrier => one.barrier(state),
         }
         Ok(())
     }
@@ -354,7 +374,7 @@ fn numbered(steps: &[Step]) -> impl Iterator<Item = (&str, usize, Call)> {
 }
 
 fn named(call: Call) -> String {
-    let (name, bytes) = (COLLECTIVE_TYPES[call.kind], call.bytes);
+    let Call { name, bytes, .. } = call;
     match call.root {
         Some(root) => format!("{name} of {bytes} bytes, root_rank {root}"),
         None => format!("{name} of {bytes} bytes"),

@@ -61,6 +61,7 @@ impl Partial {
         for (fault, line) in &self.faults {
             at(*line, self.in_time(traffic, fault.at))?;
         }
+        self.check_followed(traffic)?;
         match (traffic, self.faults.first()) {
             (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, Some((_, line))) => {
                 let what = "nothing happens to the fabric beside this traffic, allowed beside all but \
@@ -69,6 +70,26 @@ impl Partial {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that intervals and messages can be told of its traffic.
+    fn check_followed(&self, traffic: &Traffic) -> Result<(), ScenarioError> {
+        let rounds = matches!(
+            traffic,
+            Traffic::Bisection { .. } | Traffic::AllPairs { .. }
+        );
+        if let Some((_, line)) = self.intervals.filter(|_| rounds) {
+            let what =
+                "no intervals of this traffic, allowed with all but bisection and mpi_nxnlatbw";
+            return at(line, Err(what.to_owned()));
+        }
+        let packets = matches!(traffic, Traffic::Stream { .. });
+        if let Some((_, line)) = self.messages.filter(|_| rounds || packets) {
+            let what = "no messages of this traffic, allowed with all but bisection, mpi_nxnlatbw and packets by a \
+                        pattern";
+            return at(line, Err(what.to_owned()));
+        }
+        Ok(())
     }
 
     /// Whether something can happen while a case runs, as far as that is known before.

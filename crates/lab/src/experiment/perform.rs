@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use thiserror::Error;
 use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::Histogram;
-use weft_dataplane::traffic::mpi::RankResult;
 use weft_fabric::GenerateError;
 
+use super::intervals::Intervals;
 use super::links::LinkUse;
 use super::measure::Stage;
 use super::scenario::{Case, Scenario, Traffic};
@@ -92,10 +92,14 @@ pub struct Measurement {
 pub struct Outcome {
     /// All that was measured.
     pub measurements: Vec<Measurement>,
-    /// The most loaded links in the last half of the run, if the case asks for them.
+    /// Loads of links in the last half of the run, the busiest first, as many as the case asks for.
     pub links: Vec<LinkUse>,
-    /// Results of each rank of traffic from a file.
-    pub ranks: Vec<RankResult>,
+    /// Links, packets and jobs in each interval, if the case asks for that.
+    pub intervals: Intervals,
+    /// Each rank of the case's own messages and of each named job's, in order.
+    pub ranks: Vec<RankUse>,
+    /// The first messages that came, as many as the case asks for.
+    pub messages: Vec<MessageUse>,
     /// Times of the case's own messages or packets, and of each named job's.
     pub latencies: Vec<Latencies>,
     /// Virtual time that the run took.
@@ -108,6 +112,39 @@ pub struct Outcome {
     pub lost: u64,
     /// Routes that switches moved.
     pub moved: u64,
+}
+
+/// What became of a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankUse {
+    /// Name of its job; none for the case's own traffic.
+    pub job: Option<String>,
+    /// Its number in that.
+    pub rank: u32,
+    /// From the beginning until its last operation was over, of traffic from a file; else until the last message came that
+    /// it sent or received.
+    pub time: Picos,
+    /// Bytes of the messages that it sent.
+    pub sent: u64,
+    /// Bytes of those that it received.
+    pub received: u64,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageUse {
+    /// Name of its job; none for the case's own traffic.
+    pub job: Option<String>,
+    /// Its sender in that.
+    pub from: u32,
+    /// Its receiver.
+    pub to: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// When it was handed over, since the case's own traffic began.
+    pub begun: Picos,
+    /// Time from there until the receiver had all of it.
+    pub time: Picos,
 }
 
 /// Percentiles of times that are told.
@@ -203,7 +240,9 @@ fn perform_once(case: &Case, seed: u64, threads: usize) -> Result<Outcome, Exper
     Ok(Outcome {
         measurements,
         links: ran.links,
+        intervals: ran.intervals,
         ranks: ran.ranks,
+        messages: ran.messages,
         latencies: ran.latencies,
         method: ran.method,
         span: ran.span,

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use weft_dataplane::packets::MILLI;
 
+use super::links::SHOWN;
 use super::perform::{Outcome, PERCENTILES, asked_latencies};
 use super::published::{Published, Verdict, Wanted};
 use super::scenario::{Case, Scenario};
@@ -240,11 +241,16 @@ fn with_unit(value: f64, unit: &str) -> String {
 }
 
 fn links(text: &mut String, case: &Case, outcome: &Outcome) {
-    if outcome.links.is_empty() {
+    let mut shown = outcome
+        .links
+        .iter()
+        .filter(|link| link.is_shown())
+        .peekable();
+    if shown.peek().is_none() {
         return;
     }
     let _ = writeln!(text, "\nBusiest links, {}:\n", case.name);
-    for link in &outcome.links {
+    for link in shown.take(SHOWN) {
         let _ = writeln!(text, "    {link}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::intervals::Intervals;
 use super::perform::{Latencies, Outcome, PERCENTILES};
 use super::report;
 use super::scenario::{Case, Scenario};
@@ -14,14 +15,22 @@ pub(super) enum Table {
     Measurement,
     /// The run of a case.
     Run,
-    /// The busiest links.
+    /// Links, the busiest first.
     Link,
-    /// Ranks of traffic from a file.
+    /// Ranks of messages.
     Rank,
+    /// Messages, one by one.
+    Message,
     /// Percentiles of the times of messages and packets.
     Latency,
     /// Their histograms, where the case asks for them.
     Bucket,
+    /// The fabric in each interval of time.
+    Interval,
+    /// Each job in it.
+    JobInterval,
+    /// Each link in it.
+    LinkInterval,
 }
 
 /// Type of a column.
@@ -85,13 +94,17 @@ pub(super) const OF_CASE: [Column; 5] = [
 ];
 
 impl Table {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Measurement,
         Self::Run,
         Self::Link,
         Self::Rank,
+        Self::Message,
         Self::Latency,
         Self::Bucket,
+        Self::Interval,
+        Self::JobInterval,
+        Self::LinkInterval,
     ];
 
     /// Its name: `kind` in JSON Lines, and that of its file of Parquet.
@@ -103,6 +116,10 @@ impl Table {
             Self::Rank => "rank",
             Self::Latency => "latency",
             Self::Bucket => "bucket",
+            Self::Message => "message",
+            Self::Interval => "interval",
+            Self::JobInterval => "job_interval",
+            Self::LinkInterval => "link_interval",
         }
     }
 
@@ -133,13 +150,49 @@ impl Table {
                 ("xmit_wait", Count),
                 ("xmit_discards", Count),
             ],
-            Self::Rank => &[("rank", Count), ("us", Real), ("bytes_sent", Count)],
+            Self::Rank => &[
+                ("job", Text),
+                ("rank", Count),
+                ("us", Real),
+                ("bytes_sent", Count),
+                ("bytes_received", Count),
+            ],
+            Self::Message => &[
+                ("job", Text),
+                ("from_rank", Count),
+                ("to_rank", Count),
+                ("bytes", Count),
+                ("begun_us", Real),
+                ("us", Real),
+            ],
             Self::Latency => &[("job", Text), ("percentile", Real), ("us", Real)],
             Self::Bucket => &[
                 ("job", Text),
                 ("us", Real),
                 ("us_last", Real),
                 ("count", Count),
+            ],
+            Self::Interval => &[
+                ("from_us", Real),
+                ("to_us", Real),
+                ("delivered", Count),
+                ("lost", Count),
+                ("packet_hops", Count),
+                ("in_flight", Count),
+            ],
+            Self::JobInterval => &[
+                ("job", Text),
+                ("from_us", Real),
+                ("to_us", Real),
+                ("came", Count),
+                ("bytes", Count),
+            ],
+            Self::LinkInterval => &[
+                ("from", Text),
+                ("to", Text),
+                ("from_us", Real),
+                ("to_us", Real),
+                ("percent", Real),
             ],
         }
     }
@@ -173,9 +226,26 @@ pub(super) fn rows<'a>(case: &'a Case, outcome: &'a Outcome) -> impl Iterator<It
         ];
         (Table::Link, cells)
     });
-    let ranks = outcome.ranks.iter().zip(0_u64..).map(|(rank, number)| {
-        let cells = vec![number.into(), micros(rank.time).into(), rank.sent.into()];
+    let ranks = outcome.ranks.iter().map(|rank| {
+        let cells = vec![
+            rank.job.as_deref().into(),
+            u64::from(rank.rank).into(),
+            micros(rank.time).into(),
+            rank.sent.into(),
+            rank.received.into(),
+        ];
         (Table::Rank, cells)
+    });
+    let messages = outcome.messages.iter().map(|one| {
+        let cells = vec![
+            one.job.as_deref().into(),
+            u64::from(one.from).into(),
+            u64::from(one.to).into(),
+            one.bytes.into(),
+            micros(one.begun).into(),
+            micros(one.time).into(),
+        ];
+        (Table::Message, cells)
     });
     let latencies = outcome.latencies.iter().flat_map(latencies);
     let with_buckets = outcome.latencies.iter().filter(|_| case.latencies);
@@ -183,8 +253,39 @@ pub(super) fn rows<'a>(case: &'a Case, outcome: &'a Outcome) -> impl Iterator<It
         .chain([(Table::Run, run(outcome))])
         .chain(links)
         .chain(ranks)
+        .chain(messages)
         .chain(latencies)
         .chain(with_buckets.flat_map(buckets))
+        .chain(intervals(&outcome.intervals))
+}
+
+fn intervals(all: &Intervals) -> impl Iterator<Item = Row<'_>> {
+    let spans = || {
+        all.spans()
+            .map(|(begin, end)| [begin, end].map(|at| Cell::from(micros(at))))
+    };
+    let fabric = spans().zip(&all.fabric).map(|(span, one)| {
+        let counts = [one.delivered, one.lost, one.hops, one.in_flight];
+        let counts = counts.map(Cell::from);
+        (Table::Interval, span.into_iter().chain(counts).collect())
+    });
+    let jobs = all.jobs.iter().flat_map(move |job| {
+        spans().zip(&job.came).map(|([begin, end], came)| {
+            let (name, counts) = (job.job.as_deref().into(), [came.count, came.bytes]);
+            let [count, bytes] = counts.map(Cell::from);
+            (Table::JobInterval, vec![name, begin, end, count, bytes])
+        })
+    });
+    let links = all.links.iter().flat_map(move |link| {
+        spans().zip(&link.percent).map(|([begin, end], percent)| {
+            let [from, to] = [&link.from, &link.to].map(|name| Cell::from(name.as_str()));
+            (
+                Table::LinkInterval,
+                vec![from, to, begin, end, (*percent).into()],
+            )
+        })
+    });
+    fabric.chain(jobs).chain(links)
 }
 
 fn latencies(of: &Latencies) -> impl Iterator<Item = Row<'_>> {

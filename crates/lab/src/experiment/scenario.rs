@@ -14,6 +14,7 @@ use weft_routing::{AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::hardware::Hardware;
+use super::links::Links;
 use super::published::Published;
 use super::values::picos;
 
@@ -101,8 +102,12 @@ pub struct Case {
     pub may_not_end: bool,
     /// Its position on a curve, `None` without a sweep.
     pub point: Option<Point>,
-    /// Print the links that carried most.
-    pub links: bool,
+    /// Links whose loads are kept; the busiest are printed.
+    pub links: Links,
+    /// Length of the intervals in which links, packets and jobs are followed; none for not at all.
+    pub intervals: Option<Duration>,
+    /// Messages that are kept one by one, of the case's own traffic and of named jobs.
+    pub messages: u32,
     /// Print percentiles of the times of messages and packets, and write their histograms.
     pub latencies: bool,
     /// The case that its time is compared with, one before it.
@@ -112,6 +117,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// What is told of its own traffic, without a name, and of each named job.
+    pub fn told_names(&self) -> impl Iterator<Item = Option<&str>> {
+        let jobs = self.beside.iter().filter_map(|one| one.name.as_deref());
+        std::iter::once(None).chain(jobs.map(Some))
+    }
+
     /// What was published of a metric.
     pub fn figure(&self, metric: &str) -> Option<&Published> {
         self.published.iter().find(|figure| figure.metric == metric)

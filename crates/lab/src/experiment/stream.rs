@@ -1,19 +1,21 @@
 //! Packets by a pattern, on any number of threads.
 
 use weft_dataplane::Network;
+use weft_dataplane::constants::FLIT_BYTES;
 use weft_dataplane::packets::{MICRO, Options, Order, Picos, Random, Shards};
 use weft_dataplane::traffic::{
     Histogram, Hosts, Pattern, Received, StreamMix, Streams, StreamsOptions,
 };
 use weft_fabric::Sl;
 
-use super::links::Watch;
+use super::intervals::Came;
 use super::managed::Managed;
 use super::measure::Ran;
 use super::perform::{ExperimentError, Latencies, Measurement, measurement, named};
 use super::scenario::{Case, StreamPattern, Traffic};
 use super::stage::Staged;
 use super::values::picos;
+use super::watch::Watch;
 use super::{deadlock, place};
 
 /// Runs a case of packets. The result does not depend on the number of threads.
@@ -39,21 +41,36 @@ pub(super) fn run(
         case.hardware.options(seed),
         threads,
     );
-    let mut watch = Watch::new(staged.network(), case.links);
+    let mut watch = Watch::new(staged.network(), case);
     let mut managed = Managed::new(staged, 0);
     let span = span(&case.traffic);
-    go_on(&mut shards, &mut managed, span, threads)?;
+    let warm_up = Span {
+        case,
+        until: span,
+        threads,
+    };
+    warm_up.go_on(&mut shards, &mut managed, None)?;
     for shard in shards.shards_mut() {
         shard.traffic.forget();
     }
     let before = shards.totals();
-    watch.look(&shards, span);
-    go_on(&mut shards, &mut managed, 2 * span, threads)?;
+    watch.look(&shards, span, || all_came(case, &shards));
+    let measured = Span {
+        until: 2 * span,
+        ..warm_up
+    };
+    measured.go_on(&mut shards, &mut managed, Some(&mut watch))?;
     let measurements = match shards.deadlock() {
         Some(circle) => Err(deadlock::told(managed.network(), &circle, shards.now())),
         None => Ok(measurements(case, &shards, &hosts, span)),
     };
     let latencies = latencies(case, &shards);
+    let names: Vec<Option<String>> = case
+        .told_names()
+        .map(|name| name.map(str::to_owned))
+        .collect();
+    let came = all_came(case, &shards);
+    let (links, intervals) = watch.results(&mut shards, &mut managed, 0, came, &names);
     Ok(Ran {
         before,
         measurements,
@@ -62,8 +79,10 @@ pub(super) fn run(
         moved: shards.routes_moved(),
         marked: shards.packets_marked(),
         reprogrammed: managed.reprogrammed(),
-        links: watch.busiest(&mut shards, &mut managed),
+        links,
+        intervals,
         ranks: Vec::new(),
+        messages: Vec::new(),
         latencies,
         method: None,
     })
@@ -87,19 +106,66 @@ fn begin(
     shards
 }
 
-/// Lets everything happen up to `until`, to the fabric too.
-fn go_on(
-    shards: &mut Shards<StreamMix>,
-    managed: &mut Managed,
+/// A part of a run.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    case: &'a Case,
     until: Picos,
     threads: usize,
-) -> Result<(), ExperimentError> {
-    while shards.now() < until {
-        let next = managed.next(shards.now()).min(until);
-        shards.run(next, threads);
-        managed.keep_up(shards, next)?;
+}
+
+impl Span<'_> {
+    /// Lets everything happen up to its end, to the fabric too; `watch` looks at it meanwhile.
+    fn go_on(
+        self,
+        shards: &mut Shards<StreamMix>,
+        managed: &mut Managed,
+        mut watch: Option<&mut Watch>,
+    ) -> Result<(), ExperimentError> {
+        while shards.now() < self.until {
+            let look = watch.as_ref().map_or(Picos::MAX, |watch| watch.next());
+            let due = managed.next().min(self.until);
+            let next = due.min(look);
+            shards.run(next, self.threads);
+            if let Some(watch) = watch.as_mut().filter(|_| next == look) {
+                watch.look(shards, next, || all_came(self.case, shards));
+            }
+            // A look changes nothing.
+            if next == due {
+                managed.keep_up(shards, next)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// What has come of the case's own packets, and of each named job's.
+fn all_came(case: &Case, shards: &Shards<StreamMix>) -> Vec<Came> {
+    let of_kind = |place: usize| {
+        let kinds = shards.shards().iter();
+        let kinds = kinds.filter_map(|shard| shard.traffic.kinds().get(place));
+        let parts = kinds.map(came);
+        parts.fold(Came::default(), |sum, part| Came {
+            count: sum.count + part.count,
+            bytes: sum.bytes + part.bytes,
+        })
+    };
+    let named = case
+        .beside
+        .iter()
+        .zip(1..)
+        .filter(|(one, _)| one.name.is_some());
+    let places = std::iter::once(0).chain(named.map(|(_, place)| place));
+    places.map(of_kind).collect()
+}
+
+/// What has come of packets by a pattern.
+pub(super) fn came(kind: &Streams) -> Came {
+    let total = kind.total();
+    Came {
+        count: total.packets,
+        bytes: total.flits * u64::from(FLIT_BYTES),
+    }
 }
 
 /// The service levels of packets: all that there are where none is said.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Cases that must have ended before anything is said.
-const CASES_MIN: usize = 3;
+pub(super) const CASES_MIN: usize = 3;
 
 /// Time that cases have taken.
 #[derive(Debug, Default)]

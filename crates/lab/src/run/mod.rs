@@ -3,8 +3,10 @@
 pub(crate) mod files;
 mod left;
 mod parts;
+mod seen;
 mod sinks;
 mod slurm;
+mod state;
 mod terminal;
 mod work;
 
@@ -12,12 +14,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use weft_fabric::text::for_terminal;
-use weft_lab::experiment::outcome_store::OutcomeStore;
 use weft_lab::experiment::parse::TEXT_MAX;
 use weft_lab::experiment::{Scenario, compare, report};
 
-use files::replace;
 use parts::Part;
+use seen::Seen;
+use state::Kept;
 use work::Work;
 
 /// The text for a terminal; as it is where it goes elsewhere, or is no Markdown.
@@ -53,7 +55,7 @@ pub(crate) struct Arguments {
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
-    /// Write all results, busiest links, latencies, and ranks of traffic from files, as JSON Lines into this file.
+    /// Write all results as JSON Lines into this file: also links, ranks, latencies, messages and intervals.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the same results as Parquet into this directory, a file for each kind of them.
@@ -66,7 +68,7 @@ pub(crate) struct Arguments {
     /// `<!-- results -->` and `<!-- end of results -->` instead of printing them.
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     markdown: Option<PathBuf>,
-    /// Keep the outcomes of finished cases in this file; an existing file needs --resume.
+    /// Add the outcome of each case to this file when it has ended; an existing file needs --resume.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Resume from the state file; with --parts, perform here what no part has.
@@ -75,6 +77,9 @@ pub(crate) struct Arguments {
     /// Directory with the outcomes of parts. Without --only they are put together.
     #[arg(long, value_name = "DIR", conflicts_with = "state")]
     parts: Option<PathBuf>,
+    /// Wait until the parts have performed all cases, with their progress, and put them together.
+    #[arg(long, requires = "parts", conflicts_with_all = ["resume", "only", "slurm"])]
+    wait: bool,
     /// Perform only this part of the cases, PART/PARTS as 3/16; `rank`: the part of this process among those that srun or
     /// mpirun has started.
     #[arg(long, value_name = "PART", requires = "parts", conflicts_with_all = ["csv", "json", "parquet", "svg", "markdown"])]
@@ -98,8 +103,6 @@ pub(crate) struct Arguments {
 
 /// Size limit of a file named in a scenario, bytes.
 const NAMED_MAX: u64 = 64 << 20;
-/// Size limit of a state file, bytes: 10,000 runs whose latencies are spread over all buckets.
-const STATE_MAX: u64 = 1 << 30;
 
 /// A scenario with its path.
 struct Experiment {
@@ -126,9 +129,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
         if let Some(part) = arguments.only {
             return Ok((true, parts::perform(arguments, directory, part, &cases)?));
         }
+        if arguments.wait {
+            work::wait(Seen::new(directory, &cases), cases.len())?;
+        }
     }
     let kept = kept(arguments, &cases)?;
-    let found = work::perform_open(&cases, arguments, kept, arguments.state.as_deref())?;
+    let found = work::perform_open(&cases, arguments, kept, None)?;
     let mut outcomes = work::outcomes(&all, found)?;
     let mut held = true;
     for (experiment, outcomes) in experiments.iter().zip(&mut outcomes) {
@@ -175,36 +181,25 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
     Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
-/// Outcomes that are there before the work: of the parts, or of the state file.
-fn kept(arguments: &Arguments, cases: &[&Work<'_>]) -> Result<OutcomeStore, String> {
+/// Outcomes that are there before the work, of the parts or of the state file; and that file, to which others are added.
+fn kept(arguments: &Arguments, cases: &[&Work<'_>]) -> Result<Kept, String> {
     match (&arguments.parts, &arguments.state) {
-        (Some(directory), _) => parts::all(directory, cases, arguments.resume),
+        (Some(directory), _) => parts::all(directory, cases, arguments.resume).map(Kept::from),
         (None, Some(state)) => of_state(state, arguments.resume),
         (None, None) if arguments.resume => {
             Err("--resume is for --state or --parts: name what to go on with".to_owned())
         }
-        (None, None) => Ok(OutcomeStore::default()),
+        (None, None) => Ok(Kept::default()),
     }
 }
 
-/// Reads the state file, or creates it, which shows that it can be written.
-fn of_state(state: &Path, resume: bool) -> Result<OutcomeStore, String> {
-    let kept = match (state.exists(), resume) {
-        (false, _) => OutcomeStore::default(),
-        (true, true) => stored(state)?,
-        (true, false) => {
-            return Err(format!(
-                "{} is there already: add --resume to go on with it, or remove it to begin anew",
-                state.display()
-            ));
-        }
-    };
-    replace(state, kept.to_text().as_bytes())?;
-    Ok(kept)
-}
-
-/// The outcomes in a file.
-fn stored(file: &Path) -> Result<OutcomeStore, String> {
-    let text = files::read_text(file, STATE_MAX)?;
-    OutcomeStore::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
+/// Opens the state file, or creates it, which shows that it can be written.
+fn of_state(state: &Path, resume: bool) -> Result<Kept, String> {
+    if state.exists() && !resume {
+        return Err(format!(
+            "{} is there already: add --resume to go on with it, or remove it to begin anew",
+            state.display()
+        ));
+    }
+    Kept::open(state)
 }

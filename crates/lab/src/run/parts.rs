@@ -2,14 +2,16 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use weft_lab::experiment::outcome_store::OutcomeStore;
 
-use super::files::replace;
+use super::Arguments;
+use super::seen::Seen;
+use super::state::{Kept, stored};
 use super::work::{self, Work};
-use super::{Arguments, stored};
 
 /// Ending of the names of files with outcomes.
 const ENDING: &str = "state";
@@ -93,17 +95,15 @@ pub(super) fn perform(
 ) -> Result<String, String> {
     fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let file = part.file(directory);
-    let kept = match file.exists() {
-        true => stored(&file)?,
-        false => OutcomeStore::default(),
-    };
-    replace(&file, kept.to_text().as_bytes())?;
+    let kept = Kept::open(&file)?;
     let elsewhere = read(directory)?;
     let own: Vec<&Work<'_>> = part.own(cases).collect();
-    let is_open =
-        |work: &&Work<'_>| kept.get(&work.key).is_some() || elsewhere.get(&work.key).is_none();
+    let is_open = |work: &&Work<'_>| {
+        kept.outcomes.get(&work.key).is_some() || elsewhere.get(&work.key).is_none()
+    };
     let open: Vec<&Work<'_>> = own.iter().copied().filter(is_open).collect();
-    work::perform_open(&open, arguments, kept, Some(&file))?;
+    let seen = Seen::new(directory, cases);
+    work::perform_open(&open, arguments, kept, Some((seen, cases.len())))?;
     let (own, all) = (own.len(), cases.len());
     Ok(format!("{}: {own} of {all} cases\n", file.display()))
 }
@@ -132,17 +132,25 @@ pub(super) fn all(
     ))
 }
 
-/// All outcomes in a directory.
-fn read(directory: &Path) -> Result<OutcomeStore, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", directory.display());
+/// Files with outcomes in a directory.
+///
+/// # Errors
+/// The directory's.
+pub(super) fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == ENDING) {
             files.push(path);
         }
     }
     files.sort();
+    Ok(files)
+}
+
+/// All outcomes in a directory.
+fn read(directory: &Path) -> Result<OutcomeStore, String> {
+    let files = files(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut all = OutcomeStore::default();
     for file in files {
         all.0.extend(stored(&file)?.0);

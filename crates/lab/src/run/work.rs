@@ -1,7 +1,6 @@
 //! The cases, several at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,14 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use weft_lab::experiment::outcome_store::{OutcomeStore, key};
 use weft_lab::experiment::{Case, Outcome, perform};
 
-use super::files::replace;
-use super::left::{self, Taken};
+use super::left::{self, CASES_MIN, Taken};
+use super::seen::Seen;
+use super::state::Kept;
 use super::{Arguments, Experiment};
 
 /// Progress of the workers.
-struct Progress<'a> {
+struct Progress {
     bar: ProgressBar,
-    kept: Mutex<OutcomeStore>,
+    kept: Mutex<Kept>,
     failed: Mutex<Option<String>>,
     begun: Instant,
     /// The cases that have ended here, none before the first has.
@@ -25,7 +25,10 @@ struct Progress<'a> {
     /// Cases without an outcome at the beginning.
     open: usize,
     jobs: usize,
-    state: Option<&'a Path>,
+    /// The bar has the cases of all parts, of which this is one.
+    is_part: bool,
+    /// Threads at work.
+    at_work: AtomicUsize,
 }
 
 /// What the cases that have ended tell of the others.
@@ -36,7 +39,7 @@ struct Ended {
     taken: Taken,
 }
 
-impl Progress<'_> {
+impl Progress {
     /// Until the first case has ended, the one that began last is shown.
     fn begin(&self, case: &str) {
         if lock(&self.ended).is_none() {
@@ -45,13 +48,12 @@ impl Progress<'_> {
     }
 
     fn finish(&self, key: String, outcome: Outcome, taken: Duration) {
-        self.bar.inc(1);
+        if !self.is_part {
+            self.bar.inc(1);
+        }
         self.tell(outcome.hops, taken);
-        let mut kept = lock(&self.kept);
-        kept.0.push((key, outcome));
-        if let Some(state) = self.state
-            && let Err(error) = replace(state, kept.to_text().as_bytes())
-        {
+        let added = lock(&self.kept).add(key, outcome);
+        if let Err(error) = added {
             self.fail(error);
         }
     }
@@ -60,7 +62,8 @@ impl Progress<'_> {
     fn tell(&self, packet_hops: u64, taken: Duration) {
         let mut ended = lock(&self.ended);
         if ended.is_none() {
-            set_template(&self.bar, LATER);
+            let later = if self.is_part { LATER_OF_ALL } else { LATER };
+            set_template(&self.bar, later);
         }
         let ended = ended.get_or_insert_default();
         ended.cases += 1;
@@ -73,8 +76,28 @@ impl Progress<'_> {
         self.bar.set_message(format!("{rate:.1} M hops/s, {left}"));
     }
 
+    /// Shows what all parts have performed, until this one has ended.
+    fn follow(&self, mut seen: Seen) {
+        while self.at_work.load(Ordering::Relaxed) > 0 {
+            // What cannot be read now may be the next time; nothing but the bar depends on it.
+            if let Ok(count) = seen.look() {
+                self.bar.set_position(count as u64);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
     fn fail(&self, error: String) {
         lock(&self.failed).get_or_insert(error);
+    }
+}
+
+/// A thread at work, which is so no longer when this goes, also by a panic.
+struct Leaving<'a>(&'a AtomicUsize);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -124,27 +147,32 @@ pub(super) fn distinct<'a>(all: &'a [Vec<Work<'a>>]) -> Vec<&'a Work<'a>> {
     all.filter(|work| seen.insert(&work.key)).collect()
 }
 
-/// Performs the cases without a stored outcome, and returns all outcomes; each is added to the `state` file as it comes.
+/// Performs the cases without a stored outcome, and returns all outcomes; each is kept as it comes. The bar has these
+/// cases, or those of all parts as they are `seen`, which are so many.
 pub(super) fn perform_open(
     all: &[&Work<'_>],
     arguments: &Arguments,
-    kept: OutcomeStore,
-    state: Option<&Path>,
+    kept: Kept,
+    seen: Option<(Seen, usize)>,
 ) -> Result<OutcomeStore, String> {
-    let is_open = |work: &&Work<'_>| kept.get(&work.key).is_none();
+    let is_open = |work: &&Work<'_>| kept.outcomes.get(&work.key).is_none();
     let open: Vec<&Work<'_>> = all.iter().copied().filter(is_open).collect();
     let progress = Progress {
-        bar: bar(all.len(), all.len() - open.len()),
+        bar: match &seen {
+            None => bar(all.len(), all.len() - open.len(), AT_FIRST),
+            Some((_, cases)) => bar(*cases, 0, AT_FIRST_OF_ALL),
+        },
+        is_part: seen.is_some(),
+        at_work: AtomicUsize::new(usize::from(arguments.jobs)),
         kept: Mutex::new(kept),
         failed: Mutex::new(None),
         begun: Instant::now(),
         ended: Mutex::new(None),
         open: open.len(),
         jobs: usize::from(arguments.jobs),
-        state,
     };
     let next = AtomicUsize::new(0);
-    let work = || {
+    let one_after_the_other = || {
         while let Some(Work { case, key }) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
             if lock(&progress.failed).is_some() {
                 return;
@@ -157,13 +185,23 @@ pub(super) fn perform_open(
             }
         }
     };
-    std::thread::scope(|scope| (0..arguments.jobs).for_each(|_| drop(scope.spawn(work))));
+    let work = || {
+        let _leaving = Leaving(&progress.at_work);
+        one_after_the_other();
+    };
+    std::thread::scope(|scope| {
+        (0..arguments.jobs).for_each(|_| drop(scope.spawn(work)));
+        if let Some((seen, _)) = seen.filter(|_| !progress.bar.is_hidden()) {
+            progress.follow(seen);
+        }
+    });
     progress.bar.finish_and_clear();
     if let Some(error) = lock(&progress.failed).take() {
         return Err(error);
     }
     let kept = progress.kept.into_inner();
-    Ok(kept.unwrap_or_else(std::sync::PoisonError::into_inner))
+    let kept = kept.unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(kept.outcomes)
 }
 
 /// Before the first case has ended nothing is known of their time.
@@ -171,10 +209,46 @@ const AT_FIRST: &str = "{bar:20} {pos} of {len} cases, {elapsed} gone, at work o
 /// Packets times the links that they crossed, a second, and the time left.
 const LATER: &str = "{bar:20} {pos} of {len} cases, {elapsed} gone, {wide_msg}";
 
+/// The same of a part: cases are those of all, the rest is its own.
+const AT_FIRST_OF_ALL: &str =
+    "{bar:20} {pos} of {len} cases of all parts, {elapsed} gone, here at work on {wide_msg}";
+const LATER_OF_ALL: &str =
+    "{bar:20} {pos} of {len} cases of all parts, {elapsed} gone, here {wide_msg}";
+/// For who waits for all parts.
+const WAITS: &str = "{bar:20} {pos} of {len} cases of all parts, {elapsed} gone, {wide_msg}";
+/// Time between two looks at the files of parts.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Waits until all parts together have performed so many cases.
+///
+/// # Errors
+/// A directory or file that cannot be read.
+pub(super) fn wait(mut seen: Seen, cases: usize) -> Result<(), String> {
+    let mut look = || seen.look().map_err(|error| format!("parts: {error}"));
+    let begun = Instant::now();
+    let before = look()?;
+    let bar = bar(cases, before, WAITS);
+    bar.set_message(left::words(None));
+    loop {
+        let count = look()?;
+        bar.set_position(count as u64);
+        if count == cases {
+            bar.finish_and_clear();
+            return Ok(());
+        }
+        if count >= before + CASES_MIN {
+            let rate = begun.elapsed().as_secs_f64() / (count - before) as f64;
+            let left = Duration::from_secs_f64(rate * (cases - count) as f64);
+            bar.set_message(left::words(Some((left, left))));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
 /// On a terminal only; it hides itself elsewhere.
-fn bar(all: usize, done: usize) -> ProgressBar {
+fn bar(all: usize, done: usize, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(all as u64).with_message("the first");
-    set_template(&bar, AT_FIRST);
+    set_template(&bar, template);
     bar.set_position(done as u64);
     if !bar.is_hidden() {
         bar.enable_steady_tick(Duration::from_secs(1));

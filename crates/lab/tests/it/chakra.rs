@@ -15,7 +15,10 @@ const SEND: u64 = 5;
 const RECV: u64 = 6;
 const COLL: u64 = 7;
 const ALL_REDUCE: u64 = 0;
+const REDUCE: u64 = 1;
 const ALL_GATHER: u64 = 2;
+const GATHER: u64 = 3;
+const SCATTER: u64 = 4;
 const BROADCAST: u64 = 5;
 const ALL_TO_ALL: u64 = 6;
 const REDUCE_SCATTER: u64 = 7;
@@ -86,6 +89,16 @@ fn collective(id: u64, waits: &[u64], kind: u64, bytes: u64, group: &str) -> Vec
     message(&body)
 }
 
+/// A collective of all ranks with a root.
+fn rooted(id: u64, kind: u64, bytes: u64, root: u64) -> Vec<u8> {
+    let attributes = [
+        ("comm_type", kind),
+        ("comm_size", bytes),
+        ("root_rank", root),
+    ];
+    node(id, COLL, &[], 0, &attributes)
+}
+
 fn trace(nodes: &[Vec<u8>]) -> Vec<u8> {
     [message(&text(1, b"1.0.0")), nodes.concat()].concat()
 }
@@ -93,14 +106,20 @@ fn trace(nodes: &[Vec<u8>]) -> Vec<u8> {
 /// A scenario of four hosts whose traffic is a trace for each rank.
 fn read(traces: &[Vec<u8>], more: &str) -> Result<Scenario, String> {
     let ranks = traces.len();
-    let text = format!("fabric one-switch:4\ntraffic file=t.*.et ranks={ranks}{more}");
+    read_text(
+        traces,
+        &format!("fabric one-switch:4\ntraffic file=t.*.et ranks={ranks}{more}"),
+    )
+}
+
+fn read_text(traces: &[Vec<u8>], text: &str) -> Result<Scenario, String> {
     let open = |name: &str| {
         let rank = name
             .strip_prefix("t.")
             .and_then(|name| name.strip_suffix(".et"));
         Ok(traces[rank.unwrap().parse::<usize>().unwrap()].clone())
     };
-    Scenario::read(&text, open).map_err(|error| error.to_string())
+    Scenario::read(text, open).map_err(|error| error.to_string())
 }
 
 fn run(traces: &[Vec<u8>]) -> Outcome {
@@ -138,6 +157,9 @@ fn collectives_take_their_steps() {
         (ALL_GATHER, 8, 3.0),
         (ALL_TO_ALL, 32, 3.0),
         (BROADCAST, 8, 2.0),
+        (REDUCE, 8, 2.0),
+        (GATHER, 8, 2.0),
+        (SCATTER, 32, 2.0),
         (BARRIER, 0, 2.0),
     ] {
         let found = time(&run(&alike(&[collective(7, &[], kind, bytes, "")])));
@@ -160,6 +182,29 @@ fn a_ring_sends_its_share_whether_it_divides_or_not() {
         );
         // At most the rate of a link.
         assert!(time(&outcome) > share / 12.5e3);
+    }
+}
+
+/// Up and down a binomial tree, whose members send for all below them: of five, with rank 3 as the root, 3 is above 4, 0
+/// and 2, and 0 above 1.
+#[test]
+fn trees_carry_what_is_below_each_rank() {
+    for (kind, bytes, wanted) in [
+        (REDUCE, 100, [100, 100, 100, 0, 100]),
+        // Each one's 100 bytes.
+        (GATHER, 100, [200, 100, 100, 0, 100]),
+        // 20 bytes for each.
+        (SCATTER, 100, [20, 0, 0, 80, 0]),
+        // 0, 1, 1, 1 and 1 byte.
+        (SCATTER, 4, [1, 0, 0, 3, 0]),
+        (BROADCAST, 100, [100, 0, 0, 300, 0]),
+    ] {
+        let traces = vec![trace(&[rooted(1, kind, bytes, 3)]); 5];
+        let text = "fabric one-switch:5\ntraffic file=t.*.et ranks=5";
+        let scenario = read_text(&traces, text).unwrap();
+        let outcome = perform(&scenario.cases[0], 1, 1).unwrap();
+        let sent: Vec<u64> = outcome.ranks.iter().map(|rank| rank.sent).collect();
+        assert_eq!(sent, wanted, "{kind}: {bytes}");
     }
 }
 
@@ -291,8 +336,8 @@ fn traces_that_are_wrong_are_refused_with_their_rank() {
             "is called by 1 ranks of 2",
         ),
         (
-            vec![trace(&[collective(1, &[], 3, 8, "")])],
-            "collective GATHER, allowed: ALL_REDUCE (0)",
+            vec![trace(&[rooted(1, GATHER, 8, 1)])],
+            "rank 0: node 1: root_rank 1 is no member",
         ),
         (
             one(&[good.clone(), node(2, COMP, &[8], 0, &[])]),

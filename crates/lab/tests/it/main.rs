@@ -12,6 +12,7 @@ mod experiment;
 mod goal_binary;
 mod hardware;
 mod hostile;
+mod intervals;
 mod latencies;
 mod parts;
 mod program;

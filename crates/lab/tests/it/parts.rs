@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 
 use weft_interop::slurmctld::node_lines;
 use weft_interop::{Running, Slurmctld, wait_for};
@@ -253,4 +255,92 @@ fn ranks(stage: &Stage, command: &mut Command) {
     let arguments = ["run", "t.scenario", "--parts", "parts", "--only", "rank"];
     done(&command.args(arguments).output().unwrap());
     stage.check();
+}
+
+/// Who waits has what one run has made, as soon as the parts have.
+#[test]
+fn who_waits_puts_together_what_parts_make() {
+    let stage = Stage::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    command
+        .current_dir(stage.path())
+        .args(["run", "t.scenario", "--parts", "parts", "--wait"]);
+    command
+        .args(OUTPUTS)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let waiting = command.spawn().unwrap();
+    for part in ["1/2", "2/2"] {
+        done(&weft_lab(
+            stage.path(),
+            &["--parts", "parts", "--only", part],
+        ));
+    }
+    let output = waiting.wait_with_output().unwrap();
+    assert_eq!(done(&output), stage.printed);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    stage.check_files();
+    refused(&weft_lab(stage.path(), &["--wait"]), "--parts");
+}
+
+/// What a program writes on a terminal.
+struct Terminal {
+    child: Child,
+    said: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    fn run(directory: &Path, arguments: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_weft-lab");
+        let line = format!("stty cols 140 rows 24; exec {program} run t.scenario {arguments}");
+        let mut command = Command::new("script");
+        command.current_dir(directory).env("TERM", "xterm");
+        command
+            .args(["-qefc", &line, "/dev/null"])
+            .stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let copy = said.clone();
+        std::thread::spawn(move || {
+            let mut piece = [0; 4_096];
+            while let Ok(count @ 1..) = output.read(&mut piece) {
+                copy.lock().unwrap().extend_from_slice(&piece[..count]);
+            }
+        });
+        Self { child, said }
+    }
+
+    fn wait_for(&self, what: &str) {
+        wait_for(|| {
+            let said = self.said.lock().unwrap();
+            String::from_utf8_lossy(&said).contains(what).then_some(())
+        });
+    }
+}
+
+/// The bar of who waits, and of each part, has the cases of all parts.
+#[test]
+fn one_bar_has_the_cases_of_all_parts() {
+    if weft_peers::program("script").is_none() {
+        return;
+    }
+    let stage = Stage::new();
+    let mut waiting = Terminal::run(stage.path(), "--parts parts --wait");
+    waiting.wait_for("0 of 5 cases of all parts");
+    done(&weft_lab(
+        stage.path(),
+        &["--parts", "parts", "--only", "1/3"],
+    ));
+    waiting.wait_for("2 of 5 cases of all parts");
+    let mut part = Terminal::run(stage.path(), "--parts parts --only 2/3");
+    part.wait_for("of 5 cases of all parts");
+    assert!(part.child.wait().unwrap().success());
+    waiting.wait_for("4 of 5 cases of all parts");
+    done(&weft_lab(
+        stage.path(),
+        &["--parts", "parts", "--only", "3/3"],
+    ));
+    assert!(waiting.child.wait().unwrap().success());
+    waiting.wait_for("T: parts");
 }

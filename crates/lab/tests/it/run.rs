@@ -405,3 +405,88 @@ fn results_are_read_in_python() {
         assert!(told.contains(part), "{part:?}: {told}");
     }
 }
+
+/// The other example in Python prints what happened over time.
+#[test]
+fn what_happened_over_time_is_read_with_pandas() {
+    let Ok(python) = std::env::var("WEFT_PARQUET_READERS") else {
+        weft_peers::not_run("WEFT_PARQUET_READERS names no Python that has pandas");
+        return;
+    };
+    let stage = tempfile::tempdir().unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    let command = command.current_dir(stage.path());
+    let command = command.args(["run", "--parquet", "results"]);
+    let output = command.arg(examples.join("timeline.scenario")).output();
+    assert!(output.unwrap().status.success());
+    let mut command = Command::new(&python);
+    let command = command.current_dir(stage.path());
+    let command = command.arg(examples.join("timeline.py")).arg("results");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    // A table's lines, without its head.
+    let table = |name: &str| {
+        let (_, table) = told.split_once(&format!("{name}\n")).unwrap();
+        let rows = table.lines().skip(2);
+        let rows = rows.map_while(|line| {
+            let cells = line.split_whitespace();
+            cells
+                .map(|cell| cell.parse::<f64>().ok())
+                .collect::<Option<Vec<f64>>>()
+        });
+        rows.collect::<Vec<_>>()
+    };
+    for (case, at, rate) in [
+        ("undisturbed", 8_000.0, 12.6),
+        ("half of the lanes go", 11_000.0, 6.3),
+    ] {
+        let jobs = table(&format!("{case}: GB/s of each job"));
+        let own = |at: f64| jobs.iter().find(|row| row[0] == at).unwrap()[1];
+        // Alone, beside the other, and alone again. Each message of 1 MiB counts where it comes.
+        for (at, rate) in [(1_500.0, 12.6), (3_500.0, 6.3), (at, rate)] {
+            assert!((own(at) - rate).abs() < 2.2, "{case}, {at}: {told}");
+        }
+        let links = table(&format!("{case}: percent of each link"));
+        assert_eq!(links.len(), jobs.len());
+        assert!(told.contains(&format!("{case}: slowest messages")));
+    }
+}
+
+/// The file only grows: what is in it stays as it is, an end that was being written is cut off, and no other process writes
+/// meanwhile.
+#[test]
+fn outcomes_are_added_to_the_file() {
+    let stage = stage();
+    let state = stage.path().join("state");
+    let run =
+        |arguments: &[&str]| weft_lab(stage.path(), &[&["--state", "state"], arguments].concat());
+    let one = run(&["--set", "sweep bytes 8"]);
+    assert_eq!(one.status.code(), Some(1));
+    let before = fs::read(&state).unwrap();
+    let all = run(&["--resume"]);
+    let after = fs::read(&state).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    for cut in [1, 12, 100] {
+        fs::write(&state, &after[..after.len() - cut]).unwrap();
+        assert_eq!(run(&["--resume"]).stdout, all.stdout, "{cut}");
+        assert!(fs::read(&state).unwrap() == after, "{cut}");
+    }
+    let file = fs::OpenOptions::new().append(true).open(&state).unwrap();
+    file.lock().unwrap();
+    let refused = run(&["--resume"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(error, "weft-lab: state: another process writes it\n");
+    file.unlock().unwrap();
+    let old = "weft-lab state 7, version 0.1.0, model 8\nsum\t00000000\n";
+    fs::write(&state, old).unwrap();
+    let refused = run(&["--resume"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        error.contains("state 7") && error.contains("begin anew without --resume"),
+        "{error}"
+    );
+}

@@ -11,7 +11,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::record::Field;
 use serde_json::{Map, Value, json};
 
-/// Each kind of a result: curves, several runs, a figure that was not measured, links, ranks.
+/// Each kind of a result: curves, several runs, a figure that was not measured, links, ranks, messages, intervals.
 const SCENARIOS: [(&str, &str); 2] = [
     (
         "one.scenario",
@@ -21,11 +21,23 @@ const SCENARIOS: [(&str, &str); 2] = [
     ),
     (
         "two.scenario",
-        "experiment Two\nfabric one-switch:4\nlinks on\nlatencies on\ntraffic file=three.pairs\n\
+        "experiment Two\nfabric one-switch:4\nlinks all\nlatencies on\nintervals 20us\nmessages 2\n\
+         traffic file=three.pairs\njob io osu_bw bytes=64K window=2 iterations=2\n\
          published time above 0 given time goes on\n",
     ),
 ];
-const KINDS: [&str; 6] = ["measurement", "run", "link", "rank", "latency", "bucket"];
+const KINDS: [&str; 10] = [
+    "measurement",
+    "run",
+    "link",
+    "rank",
+    "message",
+    "latency",
+    "bucket",
+    "interval",
+    "job_interval",
+    "link_interval",
+];
 
 /// Runs both scenarios with these arguments, which may find that a figure was not reproduced.
 fn run(stage: &Path, arguments: &[&str]) {
@@ -160,7 +172,11 @@ fn other_programs_find_the_same_rows() {
         "percent",
         "bytes_sent",
         "us",
+        "us",
         "count",
+        "delivered",
+        "came",
+        "percent",
     ];
     for (kind, column) in KINDS.iter().zip(columns) {
         let mut command = Command::new(&python);

@@ -14,6 +14,7 @@
 
 mod arrive;
 mod bandwidth;
+mod books;
 mod connection;
 mod context;
 mod copies;
@@ -33,6 +34,7 @@ mod transfer;
 mod word;
 
 pub use bandwidth::{Bandwidth, BandwidthOptions};
+pub use books::{Message, ProgramBook, RankBook};
 pub use copies::{Copies, CopiesOptions, Load};
 pub use exchange::{AllToAll, ExchangeOptions, ExchangeOrder};
 pub use job::{Job, Program};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use weft_fabric::Sl;
 
+use super::books::{Books, Message, ProgramBook, RankBook};
 use super::connection::Connection;
 use super::flow::{Flows, Stamp};
 use super::post::Nic;
@@ -59,8 +60,7 @@ pub struct Mpi {
     pub(super) connections: BTreeMap<(u32, u32), Connection>,
     done: VecDeque<Done>,
     pub(super) tally: Tally,
-    /// The first rank of each program, and the times of its messages.
-    latencies: Vec<(u32, Histogram)>,
+    books: Books,
 }
 
 impl Mpi {
@@ -74,7 +74,7 @@ impl Mpi {
             connections: BTreeMap::new(),
             done: VecDeque::new(),
             tally: Tally::default(),
-            latencies: Vec::new(),
+            books: Books::default(),
             hosts,
         };
         mpi.add(ranks, stack, level);
@@ -92,7 +92,7 @@ impl Mpi {
         }
         let stack = stack.within(self.hosts.mtu(level));
         let first = self.ranks.len() as u32;
-        self.latencies.push((first, Histogram::default()));
+        self.books.open(first);
         for host in hosts {
             let place = *host as usize;
             let (Some(processes), Some(nic)) = (processes.get(place), self.nics.get_mut(place))
@@ -101,6 +101,7 @@ impl Mpi {
             };
             let rank = Rank::new(*host, nic.open(), stack, level, *processes);
             self.ranks.push(rank);
+            self.books.ranks.push(RankBook::default());
         }
     }
 
@@ -122,15 +123,27 @@ impl Mpi {
     /// Of each program's messages, in the order in which its ranks were added, the times from handing over to the moment
     /// at which the receiver has all of it.
     pub fn latencies(&self) -> impl Iterator<Item = &Histogram> {
-        self.latencies.iter().map(|(_, latencies)| latencies)
+        self.programs().map(|program| &program.latencies)
     }
 
-    /// A message has come to a rank.
-    fn note_latency(&mut self, rank: u32, latency: Picos) {
-        let after = self.latencies.partition_point(|(first, _)| *first <= rank);
-        if let Some((_, latencies)) = self.latencies.get_mut(after.saturating_sub(1)) {
-            latencies.add(latency);
-        }
+    /// What has come of each program, in the order in which its ranks were added.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramBook> {
+        self.books.programs.iter()
+    }
+
+    /// What has come of each rank.
+    pub fn rank_books(&self) -> &[RankBook] {
+        &self.books.ranks
+    }
+
+    /// Keeps each message of the program whose ranks were added last; of all such programs the first `most` that come.
+    pub fn trace(&mut self, most: usize) {
+        self.books.trace(most);
+    }
+
+    /// The messages that were kept, in the order in which they came.
+    pub fn traced(&self) -> &[Message] {
+        &self.books.trace
     }
 
     /// The host of a rank, by number.
@@ -298,7 +311,7 @@ impl Mpi {
                 if !transfer.read && transfer.asked > 0 {
                     self.window_over(simulation, transfer.to);
                 }
-                self.note_latency(transfer.to, simulation.now() - transfer.begun);
+                self.books.note(&transfer, simulation.now());
                 self.done.push_back(Done::Received {
                     rank: transfer.to,
                     from: transfer.from,
