@@ -1,10 +1,10 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-CO757ZDR.js", include_bytes!("chunk-CO757ZDR.js")),
-    ("/chunk-GC33T2G6.js", include_bytes!("chunk-GC33T2G6.js")),
-    ("/chunk-IFDBMPDD.js", include_bytes!("chunk-IFDBMPDD.js")),
-    ("/chunk-XI4DZ2RI.js", include_bytes!("chunk-XI4DZ2RI.js")),
+    ("/chunk-IKZQSYF3.js", include_bytes!("chunk-IKZQSYF3.js")),
+    ("/chunk-MLCFX6PU.js", include_bytes!("chunk-MLCFX6PU.js")),
+    ("/chunk-NDLAFHS7.js", include_bytes!("chunk-NDLAFHS7.js")),
+    ("/chunk-WQD6G2B2.js", include_bytes!("chunk-WQD6G2B2.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-BQRR73C3.js", include_bytes!("view-BQRR73C3.js")),
-    ("/views-L72ZWZHC.js", include_bytes!("views-L72ZWZHC.js")),
+    ("/view-SB3VZLZ7.js", include_bytes!("view-SB3VZLZ7.js")),
+    ("/views-MR52HIRR.js", include_bytes!("views-MR52HIRR.js")),
 ]
