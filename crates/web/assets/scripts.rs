@@ -1,10 +1,10 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-IKZQSYF3.js", include_bytes!("chunk-IKZQSYF3.js")),
-    ("/chunk-MLCFX6PU.js", include_bytes!("chunk-MLCFX6PU.js")),
-    ("/chunk-NDLAFHS7.js", include_bytes!("chunk-NDLAFHS7.js")),
-    ("/chunk-WQD6G2B2.js", include_bytes!("chunk-WQD6G2B2.js")),
+    ("/chunk-6NFAQOOG.js", include_bytes!("chunk-6NFAQOOG.js")),
+    ("/chunk-L377GC4B.js", include_bytes!("chunk-L377GC4B.js")),
+    ("/chunk-SO3DS5BS.js", include_bytes!("chunk-SO3DS5BS.js")),
+    ("/chunk-WEBXKYKT.js", include_bytes!("chunk-WEBXKYKT.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-SB3VZLZ7.js", include_bytes!("view-SB3VZLZ7.js")),
-    ("/views-MR52HIRR.js", include_bytes!("views-MR52HIRR.js")),
+    ("/view-QJNAD3ZH.js", include_bytes!("view-QJNAD3ZH.js")),
+    ("/views-YICSBMRQ.js", include_bytes!("views-YICSBMRQ.js")),
 ]
