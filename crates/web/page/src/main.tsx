@@ -33,8 +33,9 @@ function App() {
         <a class="logo" href={addressOf({ kind: "overview", paint: "state" })}>Weft</a>
         <nav aria-label="Views">
           <Tab to={addressOf({ kind: "overview", paint: "state" })} on={now.kind === "overview"}>Overview</Tab>
-          <Tab to={addressOf({ kind: "route", from: 0n, to: 0n })} on={now.kind === "route"}>Route</Tab>
-          <Tab to={addressOf({ kind: "matrix" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "route", from: 0n, to: 0n, beside: "" })} on={now.kind === "route"}>Route</Tab>
+          <Tab to={addressOf({ kind: "matrix", by: "load" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "groups" })} on={now.kind === "groups" || now.kind === "fabric" || now.kind === "group"}>Groups</Tab>
           <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
           <Tab to={addressOf({ kind: "experiments", live: false })} on={now.kind === "experiments"}>Experiments</Tab>
           <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
@@ -50,8 +51,11 @@ function App() {
       <main id="content" tabIndex={-1}>
         {now.kind === "overview" && <Overview paint={now.paint} />}
         {now.kind === "focus" && <Later of={views} title="Node">{(all) => <all.Focus guid={now.guid} port={now.port} />}</Later>}
-        {now.kind === "route" && <Later of={views} title="Route">{(all) => <all.RouteView from={now.from} to={now.to} />}</Later>}
-        {now.kind === "matrix" && <Later of={views} title="Links between tiers">{(all) => <all.Matrix />}</Later>}
+        {now.kind === "route" && <Later of={views} title="Route">{(all) => <all.RouteView from={now.from} to={now.to} beside={now.beside} />}</Later>}
+        {now.kind === "matrix" && <Later of={views} title="Links between tiers">{(all) => <all.Matrix by={now.by} />}</Later>}
+        {now.kind === "groups" && <Later of={views} title="Virtual fabrics and multicast groups">{(all) => <all.Groups />}</Later>}
+        {now.kind === "fabric" && <Later of={views} title="Virtual fabric">{(all) => <all.VirtualFabricView name={now.name} />}</Later>}
+        {now.kind === "group" && <Later of={views} title="Multicast group">{(all) => <all.GroupView mgid={now.mgid} />}</Later>}
         {now.kind === "plans" && <Later of={views} title="Plans">{(all) => <all.Plans guid={now.guid} port={now.port} />}</Later>}
         {now.kind === "plan" && <Later of={views} title="Plan">{(all) => <all.PlanView id={now.id} />}</Later>}
         {now.kind === "events" && <EventsView />}

@@ -1,1 +1,0 @@
-import{Ha as s,Ia as i,Ja as r,a as t,ca as e,ja as n,pa as p,qa as a}from"./chunk-WEBXKYKT.js";var f=8;function g({from:c="0 %",to:l="100 %"}){i.value;let h=n(s.value),d=Array.from({length:f},(m,o)=>a(p(e(o/(f-1)*200),h)));return r(t,{children:[c," ",r("span",{class:"ramp","aria-hidden":"true",children:d.map((m,o)=>r("i",{style:{background:m}},o))})," ",l]})}export{g as a};
