@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use prost::Message;
 
-const FILES: [&str; 30] = [
+const FILES: [&str; 31] = [
     "v1/types",
     "v1/fabric",
     "v1/route",
@@ -21,6 +21,7 @@ const FILES: [&str; 30] = [
     "emulator/v1/emulator",
     "v1/manager",
     "v1/virtual_fabric",
+    "v1/multicast",
     "v1/fabric_plan",
     "v1/replacement",
     "v1/health",

@@ -1,8 +1,8 @@
-// Makes crates/web/assets/page.js, experiments.js, shared.js, page.css and licenses.txt: `npm ci --ignore-scripts && npm run build`.
+// Makes what is in crates/web/assets, icon.svg apart: `npm ci --ignore-scripts && npm run build`.
 // With the argument `--out DIR` they go there instead.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import esbuild from "esbuild";
@@ -11,18 +11,21 @@ const here = dirname(fileURLToPath(import.meta.url));
 process.chdir(here);
 const at = process.argv.indexOf("--out");
 const out = at < 0 ? "../assets" : process.argv[at + 1];
-/** Most that the page may weigh when it is compressed, bytes. */
-const GZIP_MAX = 120 * 1024;
+/** Most that what is loaded first may weigh when it is compressed, and everything that is loaded later together, bytes. */
+const [FIRST_MAX, LATER_MAX] = [120 * 1024, 120 * 1024];
 
 rmSync("gen", { recursive: true, force: true });
 execFileSync("node_modules/.bin/buf", ["generate", "../../../proto"], { stdio: "inherit" });
 execFileSync("node_modules/.bin/tsc", ["--noEmit"], { stdio: "inherit" });
 mkdirSync(out, { recursive: true });
-const built = await esbuild.build({
-  // What is loaded later has a file of its own, and so has what both need.
-  entryPoints: { page: "src/main.tsx", experiments: "src/experiments/view.tsx" },
+for (const name of readdirSync(out)) {
+  if (/\.js$/.test(name)) rmSync(join(out, name));
+}
+const { metafile } = await esbuild.build({
+  // What is loaded later has files of its own, and so has what several parts need.
+  entryPoints: { page: "src/main.tsx" },
   splitting: true,
-  chunkNames: "shared",
+  chunkNames: "[name]-[hash]",
   bundle: true,
   minify: true,
   format: "esm",
@@ -34,13 +37,47 @@ const built = await esbuild.build({
   outdir: out,
   metafile: true,
 });
-writeFileSync(join(out, "licenses.txt"), licenses(Object.keys(built.metafile.inputs)));
-const files = ["page.js", "shared.js", "experiments.js", "page.css"];
-const sizes = files.map((name) => gzipSync(readFileSync(join(out, name)), { level: 9 }).length);
-const size = sizes.reduce((a, b) => a + b);
-console.log(`compressed: ${files.map((name, at) => `${name} ${kib(sizes[at])}`).join(", ")}, allowed are ${kib(GZIP_MAX)} together`);
-if (size > GZIP_MAX) {
+writeFileSync(join(out, "licenses.txt"), licenses(Object.keys(metafile.inputs)));
+
+const scripts = new Map(Object.entries(metafile.outputs).filter(([path]) => path.endsWith(".js")).map(([path, made]) => [basename(path), made]));
+const first = withImports("page.js", new Set());
+const later = [...scripts.keys()].filter((name) => !first.has(name));
+const [firstSize, laterSize] = [sizeOf([...first, "page.css"]), sizeOf(later)];
+console.log(`compressed: ${kib(firstSize)} are loaded first, allowed are ${kib(FIRST_MAX)}: ${listed([...first, "page.css"])}`);
+console.log(`compressed: ${kib(laterSize)} are loaded later, allowed are ${kib(LATER_MAX)}: ${listed(later)}`);
+if (firstSize > FIRST_MAX || laterSize > LATER_MAX) {
   process.exit(1);
+}
+const preloaded = [...first].filter((name) => name !== "page.js").sort();
+const links = preloaded.map((name) => `<link rel="modulepreload" href="/${name}">\n`).join("");
+writeFileSync(join(out, "index.html"), readFileSync("src/index.html", "utf8").replace("<!-- preloaded -->\n", links));
+writeFileSync(join(out, "scripts.rs"), table([...scripts.keys()].sort()));
+
+/** A script, and those that it cannot do without. */
+function withImports(name, found) {
+  found.add(name);
+  for (const { path, kind } of scripts.get(name).imports) {
+    if (kind === "import-statement" && !found.has(basename(path))) withImports(basename(path), found);
+  }
+  return found;
+}
+
+/** The scripts as `assets.rs` includes them. */
+function table(names) {
+  const rows = names.map((name) => `    ("/${name}", include_bytes!("${name}")),\n`);
+  return `// Made by crates/web/page/build.mjs.\n[\n${rows.join("")}]\n`;
+}
+
+function sizeOf(names) {
+  return names.reduce((sum, name) => sum + weight(name), 0);
+}
+
+function weight(name) {
+  return gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
+}
+
+function listed(names) {
+  return names.map((name) => `${name} ${kib(weight(name))}`).join(", ");
 }
 
 function kib(bytes) {

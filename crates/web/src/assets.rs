@@ -1,7 +1,7 @@
 //! The files of the page.
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use axum::body::Body;
 use axum::http::header::{
@@ -25,46 +25,39 @@ pub(crate) struct Asset {
     compressed: OnceLock<Vec<u8>>,
 }
 
-/// All files of the page. Those that `crates/web/page/build.mjs` makes are committed, so that Cargo needs no Node.
-static ASSETS: [Asset; 7] = [
-    asset(
-        "/",
-        "text/html; charset=utf-8",
-        include_bytes!("../assets/index.html"),
-    ),
-    asset(
-        "/page.js",
-        "text/javascript; charset=utf-8",
-        include_bytes!("../assets/page.js"),
-    ),
-    asset(
-        "/shared.js",
-        "text/javascript; charset=utf-8",
-        include_bytes!("../assets/shared.js"),
-    ),
-    asset(
-        "/experiments.js",
-        "text/javascript; charset=utf-8",
-        include_bytes!("../assets/experiments.js"),
-    ),
-    asset(
-        "/page.css",
-        "text/css; charset=utf-8",
-        include_bytes!("../assets/page.css"),
-    ),
-    asset(
-        "/icon.svg",
-        "image/svg+xml",
-        include_bytes!("../assets/icon.svg"),
-    ),
-    asset(
-        "/licenses.txt",
-        "text/plain; charset=utf-8",
-        include_bytes!("../assets/licenses.txt"),
-    ),
-];
+/// The scripts, by their paths.
+const SCRIPTS: &[(&str, &[u8])] = &include!("../assets/scripts.rs");
 
-const fn asset(path: &'static str, media: &'static str, bytes: &'static [u8]) -> Asset {
+/// All files of the page. Those that `crates/web/page/build.mjs` makes are committed, so that Cargo needs no Node.
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let scripts = SCRIPTS.iter();
+    let scripts = scripts.map(|(path, bytes)| asset(path, "text/javascript; charset=utf-8", bytes));
+    let others = [
+        asset(
+            "/",
+            "text/html; charset=utf-8",
+            include_bytes!("../assets/index.html"),
+        ),
+        asset(
+            "/page.css",
+            "text/css; charset=utf-8",
+            include_bytes!("../assets/page.css"),
+        ),
+        asset(
+            "/icon.svg",
+            "image/svg+xml",
+            include_bytes!("../assets/icon.svg"),
+        ),
+        asset(
+            "/licenses.txt",
+            "text/plain; charset=utf-8",
+            include_bytes!("../assets/licenses.txt"),
+        ),
+    ];
+    scripts.chain(others).collect()
+});
+
+fn asset(path: &'static str, media: &'static str, bytes: &'static [u8]) -> Asset {
     Asset {
         path,
         media,

@@ -28,6 +28,7 @@ use crate::v1::history_service_client::HistoryServiceClient;
 use crate::v1::incident_service_client::IncidentServiceClient;
 use crate::v1::job_service_client::JobServiceClient;
 use crate::v1::manager_service_client::ManagerServiceClient;
+use crate::v1::multicast_service_client::MulticastServiceClient;
 use crate::v1::operation_service_client::OperationServiceClient;
 use crate::v1::peer_service_client::PeerServiceClient;
 use crate::v1::perf_group_service_client::PerfGroupServiceClient;
@@ -268,6 +269,11 @@ impl Client {
     /// The service for what the fabric did to a job.
     pub fn jobs(&self) -> JobServiceClient<Calls> {
         JobServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
+    }
+
+    /// The service for multicast groups.
+    pub fn multicast(&self) -> MulticastServiceClient<Calls> {
+        MulticastServiceClient::new(self.calls()).max_decoding_message_size(MAX_MESSAGE_LEN)
     }
 
     /// The service for what would come of a change.

@@ -27,6 +27,7 @@ impl From<Path> for v1::Path {
             hops: path.hops.into_iter().map(v1::Hop::from).collect(),
             complete,
             incomplete_reason,
+            levels: Vec::new(),
         }
     }
 }
@@ -37,6 +38,7 @@ impl From<Hop> for v1::Hop {
             from: Some(hop.from.into()),
             to: Some(hop.to.into()),
             rate: hop.rate,
+            choices: Vec::new(),
         }
     }
 }

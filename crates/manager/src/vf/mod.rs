@@ -20,7 +20,7 @@ mod words;
 pub use levels::LevelUse;
 pub use members::{Member, end_ports};
 pub use plan::{ChangedFabric, ChangedPort, ChangedSetting, FabricPlan};
-pub use reach::{HeldKey, Reach, Refused, Route, Why};
+pub use reach::{HeldKey, LevelTo, Reach, Refused, Route, Why};
 pub use way::{Hop, Register, RegisterValue};
 
 use weft_fabric::Snapshot;

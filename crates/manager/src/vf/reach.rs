@@ -5,7 +5,7 @@
 //! lane for its service level.
 
 use weft_fabric::enums::Mtu;
-use weft_fabric::{PortNum, PortRef, PortTable, Sc, Sl, Snapshot};
+use weft_fabric::{Lid, PortNum, PortRef, PortTable, Sc, Sl, Snapshot};
 use weft_wire::Layout;
 use weft_wire::id::PKey;
 use weft_wire::sm::PartitionTable;
@@ -42,6 +42,19 @@ pub struct Route {
     pub hops: Vec<Hop>,
     /// The registers by which packets pass.
     pub registers: Vec<Register>,
+}
+
+/// The service level of packets to a LID, and their way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelTo {
+    /// The virtual fabric's index.
+    pub fabric: usize,
+    /// The level.
+    pub sl: Sl,
+    /// The links that they pass.
+    pub hops: Vec<Hop>,
+    /// Why they stop after these; none where they arrive.
+    pub stopped: Option<Why>,
 }
 
 /// A virtual fabric in which a port does not reach another.
@@ -172,14 +185,10 @@ impl Fabrics<'_> {
         if source != target && (keys[0].key.0 | keys[1].key.0) & FULL == 0 {
             return Err(Why::LimitedKeys(partition));
         }
-        let lid = self
-            .snapshot
-            .topology
-            .port(target)
-            .map(|port| port.info.lid);
-        let lane = self.snapshot.linear.lanes().of(lid.unwrap_or_default());
-        let sl = self.settings.lane_levels().in_lane(fabric.sl, lane);
-        let mut walk = Walk::new(self.snapshot, target);
+        let port = self.snapshot.topology.port(target);
+        let lid = port.map(|port| port.info.lid).unwrap_or_default();
+        let sl = self.level_to(fabric, lid);
+        let mut walk = Walk::new(self.snapshot, target, lid);
         if source != target {
             walk.go(source, sl)?;
         }
@@ -200,6 +209,34 @@ impl Fabrics<'_> {
             hops: walk.hops,
             registers,
         })
+    }
+
+    /// The service level of packets of a virtual fabric to a LID.
+    fn level_to(&self, fabric: &VirtualFabric, lid: Lid) -> Sl {
+        let lane = self.snapshot.linear.lanes().of(lid);
+        self.settings.lane_levels().in_lane(fabric.sl, lane)
+    }
+
+    /// The service levels of packets from one port to a LID of another, with the way that they take: one for each virtual
+    /// fabric that both are in.
+    pub fn levels_to(&self, source: PortRef, target: PortRef, lid: Lid) -> Vec<LevelTo> {
+        let fabrics = self.settings.fabrics.iter().enumerate();
+        let joined = fabrics.filter(|(index, fabric)| {
+            source != target && self.join(*index, fabric, source, target).is_ok()
+        });
+        joined
+            .map(|(index, fabric)| {
+                let sl = self.level_to(fabric, lid);
+                let mut walk = Walk::new(self.snapshot, target, lid);
+                let stopped = walk.go(source, sl).err();
+                LevelTo {
+                    fabric: index,
+                    sl,
+                    hops: walk.hops,
+                    stopped,
+                }
+            })
+            .collect()
     }
 
     /// Whether both ports are in a virtual fabric, one of them as a full member. Without `EnforceVFPathRecord` the

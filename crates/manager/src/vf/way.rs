@@ -67,13 +67,12 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// To the base LID of `target`.
-    pub(super) fn new(snapshot: &'a Snapshot, target: PortRef) -> Self {
-        let port = snapshot.topology.port(target);
+    /// To a LID of `target`.
+    pub(super) fn new(snapshot: &'a Snapshot, target: PortRef, lid: Lid) -> Self {
         Self {
             snapshot,
             target,
-            lid: port.map_or(Lid(0), |port| port.info.lid),
+            lid,
             hops: Vec::new(),
             registers: Vec::new(),
         }

@@ -7,11 +7,19 @@ import { guidText } from "./words";
 export type Paint = "state" | "load" | "wait" | "change";
 export const PAINTS: Paint[] = ["state", "load", "wait", "change"];
 
+/** What pairs of switches are coloured by. */
+export type MatrixPaint = "load" | "imbalance";
+
 export type View =
   | { kind: "overview"; paint: Paint }
   | { kind: "focus"; guid: bigint; port: number }
-  | { kind: "route"; from: bigint; to: bigint }
-  | { kind: "matrix" }
+  /** `beside`: the engine whose route is shown beside it, empty for none. */
+  | { kind: "route"; from: bigint; to: bigint; beside: string }
+  | { kind: "matrix"; by: MatrixPaint }
+  /** All virtual fabrics and multicast groups. */
+  | { kind: "groups" }
+  | { kind: "fabric"; name: string }
+  | { kind: "group"; mgid: string }
   /** All plans, with what may be drained: GUID 0 for nothing, port 0 for a whole switch. */
   | { kind: "plans"; guid: bigint; port: number }
   | { kind: "plan"; id: string }
@@ -36,13 +44,19 @@ function nameOf(view: View): string {
     case "focus":
       return `#/node/${placeText(view)}`;
     case "route":
-      return view.from === 0n ? "#/route" : view.to === 0n ? `#/route/${guidText(view.from)}` : `#/route/${guidText(view.from)}/${guidText(view.to)}`;
+      return view.from === 0n ? "#/route" : view.to === 0n ? `#/route/${guidText(view.from)}` : `#/route/${guidText(view.from)}/${guidText(view.to)}${view.beside && `/beside/${view.beside}`}`;
     case "plans":
       return view.guid === 0n ? "#/plans" : `#/plans/drain/${placeText(view)}`;
     case "plan":
       return `#/plan/${view.id}`;
     case "matrix":
-      return "#/matrix";
+      return view.by === "load" ? "#/matrix" : `#/matrix/${view.by}`;
+    case "groups":
+      return "#/groups";
+    case "fabric":
+      return `#/fabric/${encodeURIComponent(view.name)}`;
+    case "group":
+      return `#/group/${view.mgid}`;
     case "events":
       return "#/events";
     case "experiments":
@@ -57,15 +71,25 @@ function placeText({ guid, port }: { guid: bigint; port: number }): string {
 /** The view of an address; of one that is none, the overview. */
 export function viewOf(hash: string): View {
   const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").replace(/@.*$/, "").split("/");
-  if (name === "matrix" || name === "events") {
+  if (name === "events" || name === "groups") {
     return { kind: name };
+  }
+  if (name === "matrix") {
+    return { kind: name, by: what === "imbalance" ? what : "load" };
+  }
+  if (name === "fabric" && what !== undefined) {
+    return { kind: name, name: decoded(what) };
+  }
+  if (name === "group" && /^0x[0-9a-f]{16}:0x[0-9a-f]{16}$/.test(what ?? "")) {
+    return { kind: name, mgid: what };
   }
   if (name === "experiments") {
     return { kind: name, live: what === "live" };
   }
   if (name === "route") {
     const guid = (text: string | undefined) => (isGuid(text) ? BigInt(text) : 0n);
-    return { kind: "route", from: guid(what), to: isGuid(what) ? guid(more) : 0n };
+    const beside = last === "beside" && /^[a-z-]{1,32}$/.test(number ?? "") ? number : "";
+    return { kind: "route", from: guid(what), to: isGuid(what) ? guid(more) : 0n, beside };
   }
   const place = (guid: string, word: string | undefined, number: string | undefined) => {
     const port = word === "port" && /^[0-9]{1,3}$/.test(number ?? "") ? Number(number) : 0;
@@ -82,6 +106,15 @@ export function viewOf(hash: string): View {
   }
   const paint = PAINTS.find((paint) => name === "by" && paint === what);
   return { kind: "overview", paint: paint ?? "state" };
+}
+
+/** A name as an address has it; of one that is none, as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function isGuid(text: string | undefined): text is string {

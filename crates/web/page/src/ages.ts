@@ -16,8 +16,10 @@ export const changed = computed(() => {
   for (const event of nodes === undefined ? [] : all.value) {
     const isLater = moment.value !== undefined && event.time > moment.value;
     if (nodes === undefined || !event.changes || event.guid === undefined || isLater) continue;
-    for (const port of portsOf(nodes, event.guid, event.port ?? 0)) {
-      if (!out.has(port)) out.set(port, event.time);
+    for (const place of [{ guid: event.guid, port: event.port ?? 0 }, ...(event.also ?? [])]) {
+      for (const port of portsOf(nodes, place.guid, place.port)) {
+        if (!out.has(port)) out.set(port, event.time);
+      }
     }
   }
   return out;

@@ -1,30 +1,22 @@
-// Clients of the API, which the daemon serves at this page's own address as gRPC-Web.
+// Clients of the API for what is shown first, which the daemon serves at this page's own address as gRPC-Web.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-web";
-import { EmulatorService } from "../gen/weft/emulator/v1/emulator_pb";
-import { CableService } from "../gen/weft/v1/cable_pb";
 import { ChangeService } from "../gen/weft/v1/change_pb";
-import { CounterService } from "../gen/weft/v1/counters_pb";
 import { FabricHealthService } from "../gen/weft/v1/health_pb";
 import { HistoryService } from "../gen/weft/v1/history_pb";
-import { OperationService } from "../gen/weft/v1/operation_pb";
-import { PortService } from "../gen/weft/v1/port_pb";
-import { RouteService } from "../gen/weft/v1/route_pb";
+import { MulticastService } from "../gen/weft/v1/multicast_pb";
+import { VirtualFabricService } from "../gen/weft/v1/virtual_fabric_pb";
 import { WatchService } from "../gen/weft/v1/watch_pb";
 import { WebService } from "../gen/weft/v1/web_pb";
 
-const transport = createGrpcWebTransport({ baseUrl: location.origin });
+export const transport = createGrpcWebTransport({ baseUrl: location.origin });
 
 export const web = createClient(WebService, transport);
 export const healthCalls = createClient(FabricHealthService, transport);
-export const cableCalls = createClient(CableService, transport);
 export const changeCalls = createClient(ChangeService, transport);
-export const counterCalls = createClient(CounterService, transport);
-export const emulatorCalls = createClient(EmulatorService, transport);
 export const historyCalls = createClient(HistoryService, transport);
-export const operationCalls = createClient(OperationService, transport);
-export const portCalls = createClient(PortService, transport);
-export const routeCalls = createClient(RouteService, transport);
+export const fabricCalls = createClient(VirtualFabricService, transport);
+export const groupCalls = createClient(MulticastService, transport);
 export const watchCalls = createClient(WatchService, transport);
 
 /** Longest wait for an answer, milliseconds. */

@@ -1,5 +1,5 @@
 // What the memory of a cable says of itself, and what the module in the port measures.
-import { cableCalls } from "./api";
+import { cableCalls } from "./calls";
 import { usePolled } from "./poll";
 
 /** Time from one reading to the next, milliseconds: modules are measured rarely. */

@@ -1,25 +1,39 @@
-// The load of a port over the readings since the page was opened.
+// Lines over time, with their legend in the drawing, so that a file of it has one as well.
 import { UNKNOWN, WHOLE } from "./fabric";
 import { SaveDrawing } from "./saving";
 import { readings } from "./store";
 import { useWidth } from "./width";
+import { fitting } from "./words";
 
 const HIGH = 150;
 /** Room for the labels, pixels: left of the lines, and below. */
-const [LEFT, BELOW] = [48, 22];
+const [LEFT, BELOW] = [64, 22];
+/** Height of a line of the legend, and width of a letter of it, pixels. */
+const [LEGEND, LETTER] = [16, 6.4];
 /** Least room for a time of the axis, pixels. */
 const TIME_ROOM = 90;
-/** Steps of the axes: percent, and seconds. */
-const SHARES = [0.25, 0.5, 1, 2, 5, 10, 20, 25, 50];
-const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
+/** Most steps of the axis of values. */
+const STEPS_MAX = 4;
+/** Steps of the axis of times, seconds. */
+const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400];
+/** From this span on times of the axis have their day, seconds. */
+const WITH_DAY = 86_400;
+
+/** A line: times in seconds since 1970, and values; none where one is not known. */
+export interface Series {
+  name: string;
+  points: [number, number | null][];
+}
 
 /** A time of the axis, seconds since 1970. */
-function clockOf(time: number): string {
-  return new Date(time * 1000).toLocaleTimeString("en-GB");
+function clockOf(time: number, span: number): string {
+  const date = new Date(time * 1000);
+  if (span < WITH_DAY) return date.toLocaleTimeString("en-GB", span < 3_600 ? {} : { hour: "2-digit", minute: "2-digit" });
+  return date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
 /** The zone of times here. */
-function zone(): string {
+export function zone(): string {
   return new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").at(-1) ?? "";
 }
 
@@ -29,7 +43,13 @@ function ticks(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, at) => (first + at) * step);
 }
 
-/** The points of a line, in parts where values are not known between. */
+/** The least step of 1, 2 or 5 and zeros by which an axis has few. */
+export function stepOf(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most / STEPS_MAX));
+  return power * ([1, 2, 5, 10].find((step) => most / (step * power) <= STEPS_MAX) ?? 10);
+}
+
+/** The path of a line, in parts where values are not known between. */
 export function pathOf(points: [number, number | null][]): string {
   let pen = "M";
   return points
@@ -45,53 +65,77 @@ export function pathOf(points: [number, number | null][]): string {
     .join("");
 }
 
-/** Of two ports: both ends of a cable, or of one. */
-export function LoadChart({ ports, names }: { ports: number[]; names: string[] }) {
+interface PlotProps {
+  /** Of the file. */
+  name: string;
+  /** What somebody hears who does not see it. */
+  label: string;
+  lines: Series[];
+  /** Seconds since 1970. */
+  from: number;
+  to: number;
+  /** Least value at the top of the axis. */
+  least: number;
+  /** A value of the axis in words. */
+  text(value: number): string;
+}
+
+/** Lines over time. */
+export function Plot(props: PlotProps) {
   const [holder, wide] = useWidth<HTMLDivElement>();
   return (
     <figure class="chart">
-      <figcaption>{names.map((name, at) => <span key={at} class={`line${at}`}><bdi>{name}</bdi></span>)}<small class="quiet">times in {zone()}</small></figcaption>
-      <div ref={holder} role="img" aria-label={`Load of ${names.join(" and ")}; the table has the last values`}>
-        {wide.value > 0 && <Lines ports={ports} wide={wide.value} />}
+      <div ref={holder} role="img" aria-label={props.label}>
+        {wide.value > 0 && <Lines {...props} wide={wide.value} />}
       </div>
-      <SaveDrawing name={`load of ${names[0] ?? ""}`} />
+      <figcaption class="quiet">Times in {zone()}.</figcaption>
+      <SaveDrawing name={props.name} />
     </figure>
   );
 }
 
-function Lines({ ports, wide }: { ports: number[]; wide: number }) {
-  const shown = readings.value;
-  const shares = ports.map((port) => shown.map((one) => (one.load[port] === UNKNOWN ? null : (one.load[port] / WHOLE) * 100)));
-  const most = Math.max(1, ...shares.flat().map((share) => (share ?? 0) * 1.1));
-  const [from, to] = [shown[0]?.time ?? 0, Math.max(shown.at(-1)?.time ?? 0, (shown[0]?.time ?? 0) + 10)];
+function Lines({ lines, from, to, least, text, wide }: PlotProps & { wide: number }) {
+  const most = lines.reduce((most, { points }) => points.reduce((most, [, value]) => Math.max(most, (value ?? 0) * 1.1), most), least);
+  const top = lines.length * LEGEND + 6;
+  const high = HIGH + top;
   const x = (time: number) => LEFT + ((time - from) / (to - from)) * (wide - LEFT - 8);
-  const y = (share: number) => 6 + (1 - share / most) * (HIGH - BELOW - 6);
-  const shareStep = SHARES.find((step) => most / step <= 4) ?? 50;
-  const timeStep = TIMES.find((step) => (wide - LEFT) / ((to - from) / step) >= TIME_ROOM) ?? 3_600;
+  const y = (value: number) => top + (1 - value / most) * (HIGH - BELOW);
+  const timeStep = TIMES.find((step) => (wide - LEFT) / ((to - from) / step) >= TIME_ROOM) ?? 7 * 86_400;
   return (
-    <svg width={wide} height={HIGH}>
-      {ticks(0, most, shareStep).map((share) => (
-        <g key={share}>
-          <path class="grid" d={`M${LEFT} ${y(share)}H${wide}`} />
-          <text x={LEFT - 6} y={y(share) + 4} text-anchor="end">{share} %</text>
+    <svg width={wide} height={high}>
+      {ticks(0, most, stepOf(most)).map((value) => (
+        <g key={value}>
+          <path class="grid" d={`M${LEFT} ${y(value)}H${wide}`} />
+          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">{text(value)}</text>
         </g>
       ))}
       {ticks(from, to, timeStep).map((time) => (
         <g key={time}>
-          <path class="grid" d={`M${x(time)} 6V${HIGH - BELOW}`} />
-          <text x={Math.min(x(time), wide - 28)} y={HIGH - 6} text-anchor="middle">{clockOf(time)}</text>
+          <path class="grid" d={`M${x(time)} ${top}V${high - BELOW}`} />
+          <text x={Math.max(LEFT, Math.min(x(time), wide - 34))} y={high - 6} text-anchor="middle">{clockOf(time, to - from)}</text>
         </g>
       ))}
-      {shares.map((line, at) => {
-        const points = line.map((share, place): [number, number | null] => [x(shown[place].time), share === null ? null : y(share)]);
-        const last = points.at(-1);
+      {lines.map(({ name, points }, at) => {
+        const placed = points.map(([time, value]): [number, number | null] => [x(time), value === null ? null : y(value)]);
+        const last = placed.at(-1);
         return (
           <g key={at} class={`line${at}`}>
-            <path d={pathOf(points)} fill="none" />
+            <path d={`M${LEFT} ${at * LEGEND + 8}h16`} fill="none" />
+            <text x={LEFT + 22} y={at * LEGEND + 12} unicode-bidi="isolate">{fitting(name, wide - LEFT - 22, LETTER)}</text>
+            <path d={pathOf(placed)} fill="none" />
             {last !== undefined && last[1] !== null && <circle cx={last[0]} cy={last[1]} r={2.5} />}
           </g>
         );
       })}
     </svg>
   );
+}
+
+/** Load over the readings since the page was opened, of two ports: both ends of a cable, or of one. */
+export function LoadChart({ ports, names }: { ports: number[]; names: string[] }) {
+  const shown = readings.value;
+  const share = (load: number) => (load === UNKNOWN ? null : (load / WHOLE) * 100);
+  const lines = ports.map((port, at): Series => ({ name: names[at], points: shown.map((one) => [one.time, share(one.load[port])]) }));
+  const first = shown[0]?.time ?? 0;
+  return <Plot name={`load of ${names[0] ?? ""}`} label={`Load of ${names.join(" and ")}; the table has the last values`} lines={lines} from={first} to={Math.max(shown.at(-1)?.time ?? 0, first + 10)} least={1} text={(value) => `${Number(value.toPrecision(3))} %`} />;
 }

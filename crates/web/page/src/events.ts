@@ -7,6 +7,11 @@ import type { WatchResponse } from "../gen/weft/v1/watch_pb";
 import { colorWords, guidText, stateText } from "./words";
 
 /** An event that is shown. */
+export interface Place {
+  guid: bigint;
+  port: number;
+}
+
 export interface Told {
   token: string;
   time: Date;
@@ -16,6 +21,8 @@ export interface Told {
   /** The node that it is about; its port, 0 for the whole node. */
   guid?: bigint;
   port?: number;
+  /** Other nodes and ports that it is about: the other end of a cable, all that a change names. */
+  also?: Place[];
   /** Whether the node, or the cable of the port, is another since, or is used in another way. */
   changes?: boolean;
 }
@@ -52,7 +59,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
       const link = content.value;
       const ends = `${at(link.a, link.aName)} – ${at(link.b, link.bName)}`;
       const [word, tone] = content.case === "linkVanished" ? (["vanished", "bad"] as const) : (["appeared", "good"] as const);
-      return { text: `link ${word}: ${ends}`, tone, ...place(link.a), changes: true };
+      return { text: `link ${word}: ${ends}`, tone, ...place(link.a), also: placesOf([link.b]), changes: true };
     }
     case "portChanged": {
       const { port, nodeName, action, author, reason } = content.value;
@@ -65,7 +72,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     case "portReleased":
       return { ...about("quarantine is over", content.value.port, "good", ""), changes: true };
     case "linkIsolated":
-      return { ...about("out of use", content.value.a, "bad", content.value.what), changes: true };
+      return { ...about("out of use", content.value.a, "bad", content.value.what), also: placesOf([content.value.b?.port]), changes: true };
     case "linkSpared":
       return about("stays in use with errors", content.value.a, "bad", content.value.what);
     case "linkErrorsOver":
@@ -120,4 +127,14 @@ function at(port: PortId | undefined, name: string): string {
 
 function place(port: PortId | undefined): { guid?: bigint; port?: number } {
   return port === undefined ? {} : { guid: port.nodeGuid, port: port.port };
+}
+
+/** Ports that a message names. */
+export function placesOf(ports: (PortId | undefined)[]): Place[] {
+  return ports.flatMap((port) => (port === undefined ? [] : [{ guid: port.nodeGuid, port: port.port }]));
+}
+
+/** Whether an event is about a node. */
+export function isAbout(event: Told, guid: bigint): boolean {
+  return event.guid === guid || (event.also ?? []).some((place) => place.guid === guid);
 }

@@ -1,22 +1,21 @@
 // One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
-import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
-import type { PortCounts } from "../gen/weft/v1/counters_pb";
 import { addressOf, moment } from "./address";
-import { counterCalls } from "./api";
+import { Changes } from "./changes";
 import { LoadChart } from "./chart";
+import { Counters } from "./counters";
 import { type Layout, NO_PEER, NO_TIER } from "./fabric";
 import { One } from "./health";
+import { kept } from "./history";
+import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Cable } from "./cable";
 import { Neighbours } from "./neighbours";
-import { at } from "./past";
-import { usePolled } from "./poll";
 import { PortOrders } from "./port_orders";
-import { SaveTable } from "./saving";
+import { Quarantine } from "./quarantine";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
 import { Events, Since } from "./timeline";
-import { clock, guidText } from "./words";
+import { guidText } from "./words";
 
 export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const nodes = layout.value;
@@ -43,18 +42,21 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {port > 0 && port <= many && <> port {number}</>}
         </h1>
         <Facts nodes={nodes} node={node} />
-        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n })}>Routes from here</a>}</p>
+        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n, beside: "" })}>Routes from here</a>}</p>
       </header>
       <div class="columns">
         <div>
           <h2>Neighbours</h2>
           <Neighbours nodes={nodes} node={node} chosen={number} />
           {at >= 0 && <PortFacts nodes={nodes} at={at} />}
+          {at >= 0 && kept.value !== undefined && <HistoryLines guid={guid} number={number} title={`${nodes.names[node]} port ${number}`} />}
           {at >= 0 && <Counters guid={guid} number={number} />}
           {at >= 0 && moment.value === undefined && <Cable guid={guid} number={number} />}
         </div>
         <div>
           <Wrong guid={guid} number={port > 0 ? number : 0} />
+          {at >= 0 && moment.value === undefined && <Quarantine guid={guid} number={number} />}
+          {at >= 0 && <Changes guid={guid} number={number} />}
           <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
           <h2>Ports</h2>
@@ -100,46 +102,6 @@ function Wrong({ guid, number }: { guid: bigint; number: number }) {
     <>
       <h2>What is wrong with it</h2>
       {found.length === 0 ? <p class="calm">Nothing is found wrong.</p> : <ol class="findings">{found.map((finding, key) => <One key={key} finding={finding} />)}</ol>}
-    </>
-  );
-}
-
-/** Counters that are always shown; of the others those that are not 0. */
-const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkDowned"];
-/** Time from one reading to the next, milliseconds. */
-const PACE = 2_000;
-
-function Counters({ guid, number }: { guid: bigint; number: number }) {
-  const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, ...at() }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
-  const port = answer?.port;
-  const image = answer?.image;
-  if (port === undefined) {
-    return failed === "" ? null : <p class="quiet">No counters: {failed}</p>;
-  }
-  const totals = Object.entries(port.totals ?? {}).filter((pair): pair is [keyof PortCounts & string, bigint] => typeof pair[1] === "bigint");
-  const shown = totals.filter(([name, value]) => ALWAYS.includes(name) || value > 0n);
-  return (
-    <>
-      <h2>Counters</h2>
-      <p class="quiet">
-        {port.rateGbps > 0 && `${port.rateGbps} Gb/s, `}link quality {port.linkQuality} of 5{image?.time && `, read ${clock(timestampDate(image.time))}`}
-        {image?.span && durationMs(image.span) > 0 && `, every ${(durationMs(image.span) / 1000).toFixed(0)} s`}
-      </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Counters">
-        <table>
-          <thead><tr><th scope="col">Counter</th><th scope="col" class="number">Total</th></tr></thead>
-          <tbody>
-            {shown.map(([name, value]) => (
-              <tr key={name} class={value > 0n && /error|discard|downed|overrun/i.test(name) ? "wrong" : ""}>
-                <td>{name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}</td>
-                <td class="number">{value.toLocaleString("en")}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        <SaveTable name="counters" />
-      </div>
-      <p class="quiet">Counters that are 0 and not shown: {totals.length - shown.length}. Data in flits of 8 bytes.</p>
     </>
   );
 }

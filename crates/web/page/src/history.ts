@@ -6,7 +6,7 @@ import { type Change, ChangeOrigin } from "../gen/weft/v1/change_pb";
 import type { ListPastEventsResponse } from "../gen/weft/v1/history_pb";
 import { WatchResponseSchema } from "../gen/weft/v1/watch_pb";
 import { changeCalls, historyCalls, PATIENCE, whyOf } from "./api";
-import { type Told, told } from "./events";
+import { placesOf, type Told, told } from "./events";
 import { events } from "./store";
 
 /** Times that the timeline can show: seconds up to now, and what they are called. */
@@ -109,12 +109,12 @@ async function readChanges(from: Date, to: Date, signal: AbortSignal): Promise<{
   }
 }
 
-function changeLine(change: Change): Told {
+export function changeLine(change: Change): Told {
   const by = change.author || change.peer || "somebody";
   const refused = change.result === "" || change.result === "ok" ? "" : ` (${change.result.replaceAll("_", " ")})`;
   const text = `${by}: ${change.what}${refused}${change.reason && `: ${change.reason}`}`;
-  const port = change.ports[0]?.port;
-  const about = port === undefined ? {} : { guid: port.nodeGuid, port: port.port, changes: change.result === "ok" };
+  const [first, ...also] = placesOf(change.ports.map((one) => one.port));
+  const about = first === undefined ? {} : { ...first, also, changes: change.result === "ok" };
   const time = change.time === undefined ? new Date() : timestampDate(change.time);
   return { token: change.eventId || `record-${change.record}`, time, text, tone: "person", ...about };
 }

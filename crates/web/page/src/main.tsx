@@ -1,24 +1,28 @@
 // The page of Weft: the fabric in a browser.
 import "./page.css";
 import { render } from "preact";
+import { useEffect } from "preact/hooks";
 import { addressOf, view } from "./address";
-import { Orders } from "./dialog";
-import { Focus } from "./focus";
-import { Lazy } from "./lazy";
+import { experiments, Later, views } from "./lazy";
 import { enter, LinkRefused } from "./link";
-import { Matrix } from "./matrix";
 import { Overview } from "./overview";
-import { PlanView } from "./plan";
-import { Plans } from "./plans";
-import { RouteView } from "./route";
 import { SearchBox } from "./search";
 import { again, events, follow, health, layout, lost, source, theme } from "./store";
 import { AsOf, EventsView, Timeline } from "./timeline";
 import { Who } from "./who";
 import { clock } from "./words";
 
+/** Time after the first picture until the code of the other views is loaded, milliseconds. */
+const REST = 500;
+
 function App() {
   const now = view.value;
+  const isThere = layout.value !== undefined;
+  useEffect(() => {
+    // They are there, then, also when the daemon is gone.
+    if (isThere) setTimeout(views.load, REST);
+  }, [isThere]);
+  const dialogs = views.module.value;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => {
@@ -29,8 +33,9 @@ function App() {
         <a class="logo" href={addressOf({ kind: "overview", paint: "state" })}>Weft</a>
         <nav aria-label="Views">
           <Tab to={addressOf({ kind: "overview", paint: "state" })} on={now.kind === "overview"}>Overview</Tab>
-          <Tab to={addressOf({ kind: "route", from: 0n, to: 0n })} on={now.kind === "route"}>Route</Tab>
-          <Tab to={addressOf({ kind: "matrix" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "route", from: 0n, to: 0n, beside: "" })} on={now.kind === "route"}>Route</Tab>
+          <Tab to={addressOf({ kind: "matrix", by: "load" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "groups" })} on={now.kind === "groups" || now.kind === "fabric" || now.kind === "group"}>Groups</Tab>
           <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
           <Tab to={addressOf({ kind: "experiments", live: false })} on={now.kind === "experiments"}>Experiments</Tab>
           <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
@@ -42,16 +47,19 @@ function App() {
       <LinkRefused />
       <Lost />
       <AsOf />
-      <Orders />
+      {dialogs !== undefined && <dialogs.Orders />}
       <main id="content" tabIndex={-1}>
         {now.kind === "overview" && <Overview paint={now.paint} />}
-        {now.kind === "focus" && <Focus guid={now.guid} port={now.port} />}
-        {now.kind === "route" && <RouteView from={now.from} to={now.to} />}
-        {now.kind === "matrix" && <Matrix />}
-        {now.kind === "plans" && <Plans guid={now.guid} port={now.port} />}
-        {now.kind === "plan" && <PlanView id={now.id} />}
+        {now.kind === "focus" && <Later of={views} title="Node">{(all) => <all.Focus guid={now.guid} port={now.port} />}</Later>}
+        {now.kind === "route" && <Later of={views} title="Route">{(all) => <all.RouteView from={now.from} to={now.to} beside={now.beside} />}</Later>}
+        {now.kind === "matrix" && <Later of={views} title="Links between tiers">{(all) => <all.Matrix by={now.by} />}</Later>}
+        {now.kind === "groups" && <Later of={views} title="Virtual fabrics and multicast groups">{(all) => <all.Groups />}</Later>}
+        {now.kind === "fabric" && <Later of={views} title="Virtual fabric">{(all) => <all.VirtualFabricView name={now.name} />}</Later>}
+        {now.kind === "group" && <Later of={views} title="Multicast group">{(all) => <all.GroupView mgid={now.mgid} />}</Later>}
+        {now.kind === "plans" && <Later of={views} title="Plans">{(all) => <all.Plans guid={now.guid} port={now.port} />}</Later>}
+        {now.kind === "plan" && <Later of={views} title="Plan">{(all) => <all.PlanView id={now.id} />}</Later>}
         {now.kind === "events" && <EventsView />}
-        {now.kind === "experiments" && <Lazy live={now.live} />}
+        {now.kind === "experiments" && <Later of={experiments} title="Experiments">{(all) => <all.Experiments live={now.live} />}</Later>}
       </main>
       {/* After the first picture: the past is read beside it. */}
       {layout.value !== undefined && <Timeline />}

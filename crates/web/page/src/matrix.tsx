@@ -2,10 +2,11 @@
 // within them, each pod has a matrix of its own.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { addressOf, go } from "./address";
-import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN } from "./fabric";
+import { addressOf, go, type MatrixPaint } from "./address";
+import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
 import { busier, isWrong, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, ground, isDark } from "./palette";
+import { Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
 import { many } from "./words";
@@ -20,6 +21,8 @@ interface Pair {
   up: number;
   /** Highest share of a link's rate in either direction; UNKNOWN where it is not known. */
   load: number;
+  /** Highest load of a link as a multiple of the mean of its row in the same direction; 0 where no load is known. */
+  times: number;
   wrong: boolean;
   port: number;
 }
@@ -39,7 +42,13 @@ interface Pairs {
 /** Between the matrices of two pods, cells. */
 const POD_GAP = 2;
 
-export function Matrix() {
+/** Multiple of the mean that has the strongest colour, and from which on a pair is listed. */
+const [TIMES_MAX, TIMES_LISTED] = [3, 1.25];
+/** Mean load of a row below which a multiple of it tells nothing, in the units of loads: 1 %. */
+const MEAN_MIN = WHOLE / 100;
+const NAMES: Record<MatrixPaint, string> = { load: "load", imbalance: "imbalance" };
+
+export function Matrix({ by }: { by: MatrixPaint }) {
   const chosen = useSignal(1);
   const tiers = useComputed(() => {
     const nodes = layout.value;
@@ -68,14 +77,46 @@ export function Matrix() {
       {nodes !== undefined && found.value !== undefined && tiers.value.length > 0 && (
         <>
           <p class="quiet">
-            Rows: {found.value.lowers} switches of tier {tier}. Columns: {found.value.uppers} of tier {tier + 1}. {found.value.pods > 1 && `Each of ${found.value.pods} pods is a matrix of its own. `}Most pairs have {many(found.value.usual, "link")}. Colour: the load of the busiest link; marked is where a link is missing or in trouble.
+            Rows: {found.value.lowers} switches of tier {tier}. Columns: {found.value.uppers} of tier {tier + 1}. {found.value.pods > 1 && `Each of ${found.value.pods} pods is a matrix of its own. `}Most pairs have {many(found.value.usual, "link")}. {by === "load" ? "Colour: the load of the busiest link" : "Colour: the load of the link that stands out most, as a multiple of the mean of all links between its lower switch and the tier above, in the same direction"}; marked is where a link is missing or in trouble.
           </p>
-          <Drawn nodes={nodes} found={found.value} />
+          <div class="paints">
+            <span class="quiet">Colour by </span>
+            {(["load", "imbalance"] as const).map((one) => <a key={one} class={one === by ? "chip on" : "chip"} href={addressOf({ kind: "matrix", by: one })} aria-current={one === by ? "true" : undefined}>{NAMES[one]}</a>)}
+            <span class="legend">{by === "load" ? <Ramp /> : <Ramp from="even" to={`${TIMES_MAX} times the mean, or more`} />}</span>
+          </div>
+          <Drawn nodes={nodes} found={found.value} by={by} />
           <Odd nodes={nodes} found={found.value} />
+          {by === "imbalance" && <Uneven nodes={nodes} found={found.value} />}
         </>
       )}
     </section>
   );
+}
+
+/** A link of a row, with the loads of both directions. */
+interface RowLink {
+  pair: Pair;
+  up: number;
+  down: number;
+}
+
+/** Compares the links of a row with their mean, each direction for itself. */
+function addTimes(row: RowLink[]): void {
+  for (const way of ["up", "down"] as const) {
+    const known = row.filter((link) => link[way] !== UNKNOWN);
+    const mean = known.reduce((sum, link) => sum + link[way], 0) / Math.max(1, known.length);
+    // A row that carries next to nothing is even.
+    for (const { pair, [way]: load } of known) pair.times = Math.max(pair.times, mean < MEAN_MIN ? 1 : load / mean);
+  }
+}
+
+/** The place in the palette of a multiple of the mean. */
+function timesRamp(times: number): number {
+  return times === 0 ? Shade.Unknown : rampOf(Math.max(0, Math.min(1, (times - 1) / (TIMES_MAX - 1))) * WHOLE);
+}
+
+function timesText(times: number): string {
+  return times === 0 ? "unknown" : times.toFixed(2);
 }
 
 function pairsOf(nodes: Layout, tier: number): Pairs {
@@ -84,12 +125,13 @@ function pairsOf(nodes: Layout, tier: number): Pairs {
   const pairs = new Map<number, Pair>();
   for (let node = 0; node < nodes.nodes; node++) {
     if (nodes.tiers[node] !== tier) continue;
+    const row: RowLink[] = [];
     for (let port = nodes.first[node]; port < nodes.first[node + 1]; port++) {
       const peer = nodes.peers[port];
       const other = peer === NO_PEER ? -1 : nodes.nodeOf[peer];
       if (other < 0 || nodes.tiers[other] !== tier + 1) continue;
       const key = y[node] * w + x[other];
-      const pair = pairs.get(key) ?? { lower: node, upper: other, x: x[other], y: y[node], links: 0, up: 0, load: UNKNOWN, wrong: false, port };
+      const pair = pairs.get(key) ?? { lower: node, upper: other, x: x[other], y: y[node], links: 0, up: 0, load: UNKNOWN, times: 0, wrong: false, port };
       pairs.set(key, pair);
       const ends = [shades.value[port], shades.value[peer]];
       const down = ends.some((shade) => shade === Shade.Lost || shade === Shade.Gone || shade === Shade.Disabled || shade === Shade.OutOfUse);
@@ -97,7 +139,9 @@ function pairsOf(nodes: Layout, tier: number): Pairs {
       pair.up += down ? 0 : 1;
       pair.wrong ||= down || ends.some(isWrong);
       pair.load = busier(pair.load, busier(load[port], load[peer]));
+      ends.every((shade) => shade !== Shade.Gone) && row.push({ pair, up: load[port], down: load[peer] });
     }
+    addTimes(row);
   }
   const counts = new Map<number, number>();
   pairs.forEach((pair) => counts.set(pair.links, (counts.get(pair.links) ?? 0) + 1));
@@ -130,7 +174,7 @@ function placesOf(nodes: Layout, tier: number) {
   return { x, y, w, h: top + high, lowers, uppers, pods: pods.size };
 }
 
-function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
+function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPaint }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(found);
   latest.current = found;
@@ -154,7 +198,7 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
     const gap = side > 3 ? 1 : 0;
     const [now, later]: [number, number, number, string][][] = [[], []];
     pairs.forEach((pair) => {
-      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : pair.load === UNKNOWN ? Shade.Active : rampOf(pair.load);
+      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : by === "imbalance" ? timesRamp(pair.times) : pair.load === UNKNOWN ? Shade.Active : rampOf(pair.load);
       context.fillStyle = css(colorOf(shade, dark));
       // Trouble is larger than what is well, so that it is seen among thousands.
       const more = shade === Shade.Lost || shade === Shade.Slow ? Math.max(2, side / 5) : 0;
@@ -165,7 +209,7 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
       context.fillRect(x, y, size, size);
     });
   };
-  useEffect(draw, [found]);
+  useEffect(draw, [found, by]);
   useSignalEffect(() => {
     scheme.value;
     theme.value;
@@ -186,7 +230,7 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
           aria-hidden="true"
           onPointerMove={(event) => {
             const pair = at(event);
-            tip.value = pair === undefined ? "no link" : `${nodes.names[pair.lower]} × ${nodes.names[pair.upper]}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}`;
+            tip.value = pair === undefined ? "no link" : `${nodes.names[pair.lower]} × ${nodes.names[pair.upper]}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row`;
           }}
           onPointerLeave={() => (tip.value = "")}
           onClick={(event) => {
@@ -197,8 +241,33 @@ function Drawn({ nodes, found }: { nodes: Layout; found: Pairs }) {
       </div>
       <p class="quiet status"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
       <button type="button" class="more" onClick={() => canvas.current !== null && savePng("matrix", [canvas.current])}>Save as PNG</button>{" "}
-      <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest"], ...[...found.pairs.values()].map((pair) => [nodes.names[pair.lower], nodes.names[pair.upper], pair.up, pair.links, percent(pair.load)])])}>Save all pairs as CSV</button>
+      <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest", "times the mean of the row"], ...[...found.pairs.values()].map((pair) => [nodes.names[pair.lower], nodes.names[pair.upper], pair.up, pair.links, percent(pair.load), timesText(pair.times)])])}>Save all pairs as CSV</button>
     </>
+  );
+}
+
+/** The pairs whose links stand out most. */
+function Uneven({ nodes, found }: { nodes: Layout; found: Pairs }) {
+  const uneven = [...found.pairs.values()].filter((pair) => pair.times >= TIMES_LISTED).sort((a, b) => b.times - a.times);
+  if (uneven.length === 0) return <p class="calm">No link has much more load than the others of its row.</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Pairs with more load than their row">
+      <h2>More load than the row <span class="quiet">{uneven.length}</span></h2>
+      <table>
+        <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Times the mean</th><th scope="col" class="number">Busiest</th></tr></thead>
+        <tbody>
+          {uneven.slice(0, 50).map((pair) => (
+            <tr key={`${pair.lower}-${pair.upper}`}>
+              {[pair.lower, pair.upper].map((node) => (
+                <td key={node}><a href={addressOf({ kind: "focus", guid: nodes.guids[node], port: 0 })}><bdi>{nodes.names[node]}</bdi></a></td>
+              ))}
+              <td class="number">{timesText(pair.times)}</td>
+              <td class="number">{percent(pair.load)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

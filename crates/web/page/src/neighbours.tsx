@@ -5,6 +5,7 @@ import { isWrong, kindOf, Shade } from "./kinds";
 import { colorOf, css, isDark } from "./palette";
 import { SaveDrawing } from "./saving";
 import { scheme, shades, theme } from "./store";
+import { fitting } from "./words";
 
 /** Neighbours that are drawn. */
 const DRAWN_MAX = 200;
@@ -12,6 +13,20 @@ const ROW = 22;
 const WIDE = 640;
 const BOX = 190;
 const MIDDLE = 130;
+
+/** Width of a letter of a name, pixels. */
+const LETTER = 6;
+
+/** The name of a node within its box, with what is said beside it; both have so much room. */
+export function NodeName({ x, y, anchor, name, more, room }: { x: number; y: number; anchor: "start" | "end"; name: string; more: string; room: number }) {
+  const beside = fitting(more, room / 2, LETTER);
+  const own = fitting(name, room - (beside.length + 1) * LETTER, LETTER);
+  return (
+    <text class="neighbourName" x={x} y={y} text-anchor={anchor}>
+      <tspan unicode-bidi="isolate">{own}</tspan>{more !== "" && <tspan class="quiet"> {beside}</tspan>}
+    </text>
+  );
+}
 
 interface Neighbour {
   node: number;
@@ -60,9 +75,7 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
       return (
         <a key={one.node} href={addressOf({ kind: "focus", guid: nodes.guids[one.node], port: 0 })} aria-label={`${nodes.names[one.node]}, at port ${numbers}`}>
           <rect x={x} y={y - 9} width={BOX} height={18} rx={4} class={wrong ? "neighbour wrong" : "neighbour"} />
-          <foreignObject x={x + 6} y={y - 9} width={BOX - 12} height={18}>
-            <div class={which === 0 ? "neighbourName right" : "neighbourName"}><bdi>{nodes.names[one.node]}</bdi> <span class="quiet">{numbers}</span></div>
-          </foreignObject>
+          <NodeName x={which === 0 ? x + BOX - 6 : x + 6} y={y + 4} anchor={which === 0 ? "end" : "start"} name={nodes.names[one.node]} more={numbers} room={BOX - 12} />
         </a>
       );
     }),
@@ -73,9 +86,7 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
         <g aria-hidden="true">{lines}</g>
         {boxes}
         <rect x={(WIDE - MIDDLE) / 2} y={4} width={MIDDLE} height={high - 8} rx={8} class="own" />
-        <foreignObject x={(WIDE - MIDDLE) / 2 + 4} y={high / 2 - 22} width={MIDDLE - 8} height={44}>
-          <div class="ownName"><bdi>{nodes.names[node]}</bdi></div>
-        </foreignObject>
+        <text class="ownName" x={WIDE / 2} y={high / 2 + 4} text-anchor="middle" unicode-bidi="isolate">{fitting(nodes.names[node], MIDDLE - 8, 7)}</text>
       </svg>
       {more > 0 && <p class="quiet">and {more} more</p>}
       <SaveDrawing name={`neighbours of ${nodes.names[node]}`} />

@@ -4,7 +4,8 @@ import { type Operation, type OperationAsker, OperationKind, OperationState } fr
 import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
 import type { PortsSwitched, WayBack } from "../gen/weft/v1/route_back_pb";
 import { addressOf, go } from "./address";
-import { operationCalls, ORDER_PATIENCE, routeCalls } from "./api";
+import { ORDER_PATIENCE } from "./api";
+import { operationCalls, routeCalls } from "./calls";
 import { propose } from "./dialog";
 import { Drains } from "./plans";
 import { usePolled } from "./poll";

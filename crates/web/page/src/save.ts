@@ -29,7 +29,7 @@ export function saveSvg(name: string, drawing: string): void {
 }
 
 /** Styles of the page that a drawing takes with it. */
-const STYLES = ["fill", "stroke", "stroke-width", "color", "font-size", "font-family", "text-align"];
+const STYLES = ["fill", "stroke", "stroke-width", "color", "font-size", "font-family", "font-weight"];
 
 /** Saves the drawing within an element, with the colours that it has on the page. */
 export function saveDrawing(name: string, holder: Element | null): void {

@@ -1,8 +1,9 @@
-// Finds nodes by name, GUID or LID, and ports by `NAME:PORT`.
+// Finds nodes by name, GUID or LID, ports by `NAME:PORT`, and virtual fabrics and multicast groups.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go } from "./address";
 import type { Layout } from "./fabric";
+import { type Named, namedBy, readNamed } from "./named";
 import { layout } from "./store";
 import { guidText } from "./words";
 
@@ -13,6 +14,8 @@ export interface Found {
   port: number;
   why: string;
 }
+
+type Choice = (Found & { name: string }) | Named;
 
 /** What a text may mean, the best first. */
 export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
@@ -50,7 +53,7 @@ export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
 /** The search of the whole page: leads to what is chosen. */
 export function SearchBox() {
   const choose = (guid: bigint, port: number) => go({ kind: "focus", guid, port });
-  return <Picker id="found" label="Search for a node or port by name, GUID or LID" hint="Name, GUID, LID, name:port  ( / )" slash={true} choose={choose} />;
+  return <Picker id="found" label="Search for a node or port by name, GUID or LID, a virtual fabric or a multicast group" hint="Name, GUID, LID, name:port  ( / )" slash={true} choose={choose} others={namedBy} />;
 }
 
 interface PickerProps {
@@ -61,6 +64,8 @@ interface PickerProps {
   /** Whether the key / leads here. */
   slash: boolean;
   choose(guid: bigint, port: number): void;
+  /** What a text may mean besides nodes and ports; a choice leads there. */
+  others?(text: string, most: number): Named[];
 }
 
 /** A field in which a node or port is named, with what that may mean below. */
@@ -69,7 +74,14 @@ export function Picker(props: PickerProps) {
   const open = useSignal(false);
   const at = useSignal(0);
   const field = useRef<HTMLInputElement>(null);
-  const found = useComputed(() => (layout.value === undefined ? [] : search(layout.value, text.value)));
+  const found = useComputed(() => {
+    const nodes = layout.value;
+    const own: Choice[] = nodes === undefined ? [] : search(nodes, text.value).map((one) => ({ ...one, name: nodes.names[one.node] }));
+    const others = props.others?.(text.value, FOUND_MAX) ?? [];
+    // What is called so exactly comes first.
+    const exact = others.filter((one) => one.name.toLowerCase() === text.value.trim().toLowerCase());
+    return [...exact, ...own, ...others.filter((one) => !exact.includes(one))].slice(0, FOUND_MAX);
+  });
   useEffect(() => {
     const slash = (event: KeyboardEvent) => {
       const inField = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
@@ -81,10 +93,11 @@ export function Picker(props: PickerProps) {
     addEventListener("keydown", slash);
     return () => removeEventListener("keydown", slash);
   }, []);
-  const choose = (one: Found | undefined) => {
+  const choose = (one: Choice | undefined) => {
     const nodes = layout.value;
     if (one === undefined || nodes === undefined) return;
-    props.choose(nodes.guids[one.node], one.port);
+    if ("view" in one) go(one.view);
+    else props.choose(nodes.guids[one.node], one.port);
     text.value = "";
     open.value = false;
     field.current?.blur();
@@ -121,7 +134,10 @@ export function Picker(props: PickerProps) {
           at.value = 0;
           open.value = true;
         }}
-        onFocus={() => (open.value = true)}
+        onFocus={() => {
+          open.value = true;
+          if (props.others !== undefined) void readNamed();
+        }}
         onBlur={() => (open.value = false)}
         onKeyDown={key}
       />
@@ -140,7 +156,7 @@ export function Picker(props: PickerProps) {
                 choose(one);
               }}
             >
-              <bdi>{layout.value?.names[one.node]}</bdi>{one.port > 0 && ` port ${one.port}`} <span class="quiet">{one.why}</span>
+              <bdi>{one.name}</bdi>{"port" in one && one.port > 0 && ` port ${one.port}`} <span class="quiet">{one.why}</span>
             </li>
           ))}
         </ul>

@@ -2,7 +2,7 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { addressAt, addressOf, goTo, moment, view } from "./address";
-import type { Told } from "./events";
+import { isAbout, type Told } from "./events";
 import { all, kept, range, RANGES, readPast, without } from "./history";
 import { lacking, shown } from "./past";
 import { events, gap, layout } from "./store";
@@ -113,7 +113,7 @@ export function AsOf() {
 
 /** What happened, the newest first. */
 export function Events({ most, about }: { most: number; about?: bigint }) {
-  const list = all.value.filter((event) => about === undefined || event.guid === about).slice(0, most);
+  const list = all.value.filter((event) => about === undefined || isAbout(event, about)).slice(0, most);
   if (list.length === 0) {
     return <p class="quiet">Nothing has happened.</p>;
   }

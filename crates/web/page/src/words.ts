@@ -81,3 +81,10 @@ export function sentence(text: string): string {
   const whole = text.charAt(0).toUpperCase() + text.slice(1);
   return whole === "" || /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
+
+/** A span of time in words. */
+export function spanText(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1_000);
+  const [minutes, hours] = [Math.round(seconds / 60), Math.round(seconds / 3_600)];
+  return seconds < 120 ? many(seconds, "second") : minutes < 120 ? many(minutes, "minute") : hours < 48 ? many(hours, "hour") : many(Math.round(hours / 24), "day");
+}

@@ -112,6 +112,15 @@ impl CounterService for Services {
         }))
     }
 
+    async fn list_virtual_fabric_ports(
+        &self,
+        request: Request<v1::ListVirtualFabricPortsRequest>,
+    ) -> Result<Response<v1::ListVirtualFabricPortsResponse>, Status> {
+        self.virtual_fabric_ports(request.into_inner())
+            .await
+            .map(Response::new)
+    }
+
     async fn clear_port_counters(
         &self,
         request: Request<v1::ClearPortCountersRequest>,

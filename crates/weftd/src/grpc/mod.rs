@@ -22,6 +22,7 @@ mod job;
 mod limits;
 mod loop_test;
 mod manager;
+mod multicast;
 mod operation;
 mod page;
 mod past;
@@ -38,11 +39,13 @@ mod reason;
 mod refusal;
 mod replacement;
 mod route;
+mod route_details;
 mod site_limits;
 mod survive;
 mod sweep;
 mod topology;
 mod virtual_fabric;
+mod virtual_fabric_ports;
 mod watch;
 mod web;
 mod web_then;
@@ -71,6 +74,7 @@ use weft_api::v1::history_service_server::HistoryServiceServer;
 use weft_api::v1::incident_service_server::IncidentServiceServer;
 use weft_api::v1::job_service_server::JobServiceServer;
 use weft_api::v1::manager_service_server::ManagerServiceServer;
+use weft_api::v1::multicast_service_server::MulticastServiceServer;
 use weft_api::v1::operation_service_server::OperationServiceServer;
 use weft_api::v1::peer_service_server::PeerServiceServer;
 use weft_api::v1::perf_group_service_server::PerfGroupServiceServer;
@@ -296,6 +300,8 @@ fn router(
         CounterServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let fabrics = VirtualFabricServiceServer::new(services.clone())
         .max_decoding_message_size(2 * weft_config::MAX_BYTES);
+    let multicast =
+        MulticastServiceServer::new(services.clone()).max_encoding_message_size(MAX_MESSAGE_LEN);
     let jobs = JobServiceServer::new(services.clone())
         .max_decoding_message_size(MAX_MESSAGE_LEN)
         .max_encoding_message_size(MAX_MESSAGE_LEN);
@@ -327,6 +333,7 @@ fn router(
         .add_service(counters)
         .add_service(EmulatorServiceServer::new(services.clone()))
         .add_service(fabrics)
+        .add_service(multicast)
         .add_service(HistoryServiceServer::new(services.clone()))
         .add_service(AuditServiceServer::new(services.clone()))
         .add_service(ChangeServiceServer::new(services.clone()))

@@ -1,5 +1,7 @@
 //! RouteService.
 
+use std::sync::Arc;
+
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
@@ -9,8 +11,9 @@ use weft_report::Options;
 use super::limits::begin_by;
 use super::operation::origin;
 use super::refusal::{status, wrong_field};
+use super::route_details::add_choices;
 use super::site_limits::Alone;
-use super::{Services, select};
+use super::{Services, plan, select};
 use crate::access::{PlanKind, Role, require};
 use crate::control::Asked;
 
@@ -24,7 +27,19 @@ impl RouteService for Services {
         request: Request<v1::GetRouteRequest>,
     ) -> Result<Response<v1::GetRouteResponse>, Status> {
         let request = request.into_inner();
+        let is_now = request.at.is_none();
+        if !is_now && !request.engine.is_empty() {
+            let what = "not allowed with at: paths of another engine are those of now";
+            return Err(wrong_field("engine", what));
+        }
         let (snapshot, moment) = self.then_or_now(request.at).await?;
+        let (snapshot, made) = match request.engine.as_str() {
+            "" => (snapshot, None),
+            name => {
+                let made = self.routes_of(plan::engine(name)?, &snapshot).await?;
+                (Arc::clone(&made.snapshot), Some(made))
+            }
+        };
         let source = select(&snapshot, "source", &request.source)?;
         let destination = select(&snapshot, "destination", &request.destination)?;
         let count = |selection: &weft_report::Selection| selection.end_ports(&snapshot).len();
@@ -37,10 +52,20 @@ impl RouteService for Services {
         }
         let report = weft_report::route(&snapshot, &source, &destination, &Options::default());
         let report = report.map_err(|error| wrong_field("source", &error.to_string()))?;
+        let mut routes: Vec<v1::Route> = report.routes.into_iter().map(v1::Route::from).collect();
+        add_choices(&snapshot, &mut routes);
+        if is_now && let [route] = &mut routes[..] {
+            self.add_levels(&snapshot, route).await?;
+        }
+        let (engine, notes) = made
+            .map(|made| (made.engine, made.notes))
+            .unwrap_or_default();
         Ok(Response::new(v1::GetRouteResponse {
-            routes: report.routes.into_iter().map(v1::Route::from).collect(),
+            routes,
             generation: snapshot.generation,
             moment,
+            engine,
+            notes,
         }))
     }
 

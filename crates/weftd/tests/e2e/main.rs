@@ -58,6 +58,7 @@ mod registrations;
 mod replacements;
 mod reports;
 mod rolling;
+mod route_details;
 mod scarcity;
 mod services;
 mod siege;

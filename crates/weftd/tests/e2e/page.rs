@@ -99,8 +99,6 @@ fn files_have_their_types_and_every_answer_has_the_strict_headers() {
     for (path, media) in [
         ("", "text/html; charset=utf-8"),
         ("page.js", "text/javascript; charset=utf-8"),
-        ("shared.js", "text/javascript; charset=utf-8"),
-        ("experiments.js", "text/javascript; charset=utf-8"),
         ("page.css", "text/css; charset=utf-8"),
         ("icon.svg", "image/svg+xml"),
         ("licenses.txt", "text/plain; charset=utf-8"),
@@ -111,7 +109,27 @@ fn files_have_their_types_and_every_answer_has_the_strict_headers() {
         assert!(got.head.contains(&kind), "{path}: {}", got.head);
         assert!(got.body.len() > 100, "{path}");
     }
+    // All scripts: those that a script imports, now or later, and those that the page loads before.
     let page = site.get("", &[]).body;
+    let mut scripts = vec!["page.js".to_owned()];
+    scripts.extend(named(&page));
+    let mut at = 0;
+    while let Some(name) = scripts.get(at).cloned() {
+        let got = site.get(&name, &[]);
+        assert_eq!(got.status, 200, "{name}");
+        let kind = "content-type: text/javascript; charset=utf-8";
+        assert!(got.head.contains(kind), "{name}: {}", got.head);
+        let more = named(&got.body)
+            .into_iter()
+            .filter(|name| !scripts.contains(name));
+        let more: Vec<String> = more.collect();
+        scripts.extend(more);
+        at += 1;
+    }
+    for part in ["page", "chunk", "views", "view"] {
+        let is_part = |name: &String| name.split(['-', '.']).next() == Some(part);
+        assert!(scripts.iter().any(is_part), "{part} in {scripts:?}");
+    }
     for forbidden in [
         "<style", "style=", "onload", "http://", "https://", "<script>",
     ] {
@@ -134,6 +152,19 @@ fn files_have_their_types_and_every_answer_has_the_strict_headers() {
     }
     assert_eq!(site.get("nothing", &[]).status, 404);
     assert_eq!(site.get("../Cargo.toml", &["--path-as-is"]).status, 404);
+}
+
+/// Scripts that a file of the page names beside itself.
+fn named(text: &str) -> Vec<String> {
+    let quoted = text.split('"');
+    let scripts = quoted.filter_map(|word| {
+        let name = word.strip_prefix("./").or(word.strip_prefix('/'))?;
+        name.ends_with(".js").then(|| name.to_owned())
+    });
+    let mut all: Vec<String> = scripts.collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 #[test]

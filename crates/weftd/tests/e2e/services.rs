@@ -147,7 +147,7 @@ async fn requests_that_make_no_sense_are_refused() {
     let request = v1::GetRouteRequest {
         source: "lid:1".into(),
         destination: "nodepatfile:/etc/passwd".into(),
-        at: None,
+        ..v1::GetRouteRequest::default()
     };
     let refused = client.routes().get_route(request).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::InvalidArgument);
@@ -159,7 +159,7 @@ async fn requests_that_make_no_sense_are_refused() {
     let request = v1::GetRouteRequest {
         source: "lid:1".into(),
         destination: "lid:77".into(),
-        at: None,
+        ..v1::GetRouteRequest::default()
     };
     assert_eq!(
         client.routes().get_route(request).await.unwrap_err().code(),
@@ -227,7 +227,7 @@ async fn routes_as_data() {
     let request = v1::GetRouteRequest {
         source,
         destination,
-        at: None,
+        ..v1::GetRouteRequest::default()
     };
     let routes = client
         .routes()

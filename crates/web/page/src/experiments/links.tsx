@@ -1,6 +1,7 @@
 // The links of an emulated fabric: drawn with their loads as heat, and as a table from which each can be cut and mended.
 import { useComputed } from "@preact/signals";
-import { emulatorCalls, ORDER_PATIENCE } from "../api";
+import { ORDER_PATIENCE } from "../api";
+import { emulatorCalls } from "../calls";
 import { propose } from "../dialog";
 import { Kind, type Layout, NO_PEER, UNKNOWN, WHOLE } from "../fabric";
 import { busier, isWrong, kindOf, percent, rampOf, Shade } from "../kinds";

@@ -1,6 +1,7 @@
 // Two pairs of hosts whose routes meet on one link, as in experiment E1: found by asking the daemon for routes.
 import type { Hop } from "../../gen/weft/v1/route_pb";
-import { PATIENCE, routeCalls } from "../api";
+import { PATIENCE } from "../api";
+import { routeCalls } from "../calls";
 import { type Layout, NO_PEER } from "../fabric";
 import { guidText } from "../words";
 

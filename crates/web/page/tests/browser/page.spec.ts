@@ -184,7 +184,7 @@ test("pictures and tables of a port and of the matrix are saved", async ({ page 
   await page.getByRole("link", { name: "Matrix" }).click();
   expect((await saved(page, page.getByRole("button", { name: "Save as PNG" }))).text).toMatch(/PNG/);
   const pairs = (await saved(page, page.getByRole("button", { name: "Save all pairs as CSV" }))).text.trimEnd().split("\r\n");
-  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest");
+  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest,times the mean of the row");
   // 48 edge switches, each with a link to each of 24 core switches.
   expect(pairs.length).toBe(1 + 48 * 24);
 });
@@ -268,7 +268,7 @@ for (const scheme of ["dark", "light"] as const) {
   test(`nothing stands in the way of who does not see it well: ${scheme}`, { tag: scheme === "dark" ? "@firefox" : [] }, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
     daemon.cause("link-down", "edge1:32");
-    for (const hash of ["", "#/by/load", "#/by/change", "#/route/0x0011750101000001/0x0011750101000002", "#/matrix", "#/events"]) {
+    for (const hash of ["", "#/by/load", "#/by/change", "#/route/0x0011750101000001/0x0011750101000002", "#/matrix", "#/matrix/imbalance", "#/groups", "#/fabric/Default", "#/events"]) {
       await page.goto(daemon.page + hash);
       await expect(page.locator("main h1").first()).toBeVisible();
       await expect(page.locator(".source")).toBeVisible();
@@ -287,7 +287,7 @@ for (const scheme of ["dark", "light"] as const) {
 for (const [width, height] of [[360, 740], [1024, 768], [3840, 2160]]) {
   test(`nothing is wider than a screen of ${width} pixels`, async ({ page }) => {
     await page.setViewportSize({ width, height });
-    for (const hash of ["", "#/matrix", "#/events"]) {
+    for (const hash of ["", "#/matrix", "#/groups", "#/fabric/Default", "#/events"]) {
       await page.goto(daemon.page + hash);
       await expect(page.locator("main h1").first()).toBeVisible();
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);

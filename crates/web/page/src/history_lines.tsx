@@ -1,0 +1,116 @@
+// Counters of a port over the time that the timeline shows, up to the moment that is looked at.
+import { durationFromMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import type { PortRates } from "../gen/weft/v1/counters_pb";
+import type { CounterSample } from "../gen/weft/v1/history_pb";
+import { moment } from "./address";
+import { historyCalls } from "./api";
+import { Plot, type Series } from "./chart";
+import { RANGES, range } from "./history";
+import { byteRate, FLIT } from "./lanes";
+import { type Options, usePolled } from "./poll";
+import { saveCsv } from "./save";
+import { clock } from "./words";
+
+/** Time from one reading to the next, milliseconds. */
+const PACE = 10_000;
+/** Points of a line. */
+const POINTS = 400;
+/** Least time from one point to the next, seconds: where readings are finer, each is one. */
+const STEP_MIN = 10;
+/** Points more than so many steps apart are not joined. */
+const GAP = 4;
+/** Rows of the table. */
+const ROWS_MAX = 50;
+
+type Field = Exclude<keyof PortRates, "$typeName" | "$unknown">;
+
+interface Kind {
+  name: string;
+  /** Counters with their names. */
+  lines: [Field, string][];
+  /** Fields of the request. */
+  paths: string[];
+  /** What a unit of the counters is of that of the lines. */
+  scale: number;
+  text(value: number): string;
+}
+
+const count = (value: number) => `${Number(value.toPrecision(3)).toLocaleString("en")}/s`;
+const KINDS: Kind[] = [
+  { name: "data", lines: [["xmitData", "sent"], ["rcvData", "received"]], paths: ["xmit_data", "rcv_data"], scale: FLIT, text: byteRate },
+  { name: "packets", lines: [["xmitPkts", "sent"], ["rcvPkts", "received"]], paths: ["xmit_pkts", "rcv_pkts"], scale: 1, text: count },
+  { name: "waiting", lines: [["xmitWait", "waited for credits"], ["swPortCongestion", "dropped by congestion"], ["xmitDiscards", "discarded"]], paths: ["xmit_wait", "sw_port_congestion", "xmit_discards"], scale: 1, text: count },
+  { name: "errors", lines: [["localLinkIntegrityErrors", "link retries"], ["rcvErrors", "received with errors"], ["linkDowned", "links lost"]], paths: ["local_link_integrity_errors", "rcv_errors", "link_downed"], scale: 1, text: count },
+];
+
+export function HistoryLines({ guid, number, title }: { guid: bigint; number: number; title: string }) {
+  const chosen = useSignal(0);
+  const kind = KINDS[chosen.value];
+  const to = moment.value;
+  const span = range.value;
+  const ask = async (options: Options) => {
+    const end = to ?? new Date();
+    const from = new Date(end.getTime() - span * 1_000);
+    const step = span / POINTS;
+    const request = { ports: [{ nodeGuid: guid, port: number }], from: timestampFromDate(from), to: timestampFromDate(end), counters: { paths: kind.paths }, ...(step > STEP_MIN ? { step: durationFromMs(step * 1_000) } : {}) };
+    const samples: CounterSample[] = [];
+    for await (const message of historyCalls.listCounterSamples(request, options)) samples.push(...message.samples);
+    return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000, step: Math.max(step, STEP_MIN) };
+  };
+  const { answer, failed } = usePolled(ask, to === undefined ? PACE : 0, [guid, number, to, span, chosen.value]);
+  const words = RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour";
+  return (
+    <>
+      <h2>Over the last {words}{to !== undefined && ` before ${clock(to)}`}</h2>
+      <p class="paints">{KINDS.map((one, at) => <button type="button" key={one.name} class={at === chosen.value ? "chip on" : "chip"} aria-pressed={at === chosen.value} onClick={() => (chosen.value = at)}>{one.name}</button>)}</p>
+      {answer === undefined && <p class="quiet"><bdi>{failed}</bdi></p>}
+      {answer !== undefined && answer.samples.length === 0 && <p class="quiet">No reading of it is kept of that time.</p>}
+      {answer !== undefined && answer.samples.length > 0 && (
+        <>
+          <Plot name={`${kind.name} of ${title}`} label={`${kind.name} of ${title} over the last ${words}; the table has the values`} lines={seriesOf(kind, answer.samples, answer.step)} from={answer.from} to={answer.to} least={1} text={kind.text} />
+          <Table kind={kind} samples={answer.samples} title={title} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Lines, with gaps where nothing is known for long. */
+function seriesOf(kind: Kind, samples: CounterSample[], step: number): Series[] {
+  return kind.lines.map(([field, name]) => {
+    const points: [number, number | null][] = [];
+    for (const sample of samples) {
+      if (sample.time === undefined) continue;
+      const time = timestampDate(sample.time).getTime() / 1_000;
+      const before = points.at(-1)?.[0];
+      if (before !== undefined && time - before > GAP * step) points.push([time, null]);
+      const rate = sample.rates?.[field];
+      points.push([time, rate === undefined ? null : rate * kind.scale]);
+    }
+    return { name, points };
+  });
+}
+
+function Table({ kind, samples, title }: { kind: Kind; samples: CounterSample[]; title: string }) {
+  const known = samples.filter((sample) => sample.rates !== undefined).reverse();
+  const time = (sample: CounterSample) => (sample.time === undefined ? new Date(0) : timestampDate(sample.time));
+  const rows = () => known.map((sample) => [time(sample).toISOString(), ...kind.lines.map(([field]) => sample.rates?.[field] ?? "")]);
+  return (
+    <details>
+      <summary>The same as a table</summary>
+      <div class="scroll tall" tabIndex={0} role="region" aria-label={`${kind.name} over time`}>
+        <table>
+          <thead><tr><th scope="col">Time</th>{kind.lines.map(([field, name]) => <th key={field} scope="col" class="number">{name}</th>)}</tr></thead>
+          <tbody>
+            {known.slice(0, ROWS_MAX).map((sample, key) => (
+              <tr key={key}><td>{clock(time(sample))}</td>{kind.lines.map(([field]) => <td key={field} class="number">{kind.text((sample.rates?.[field] ?? 0) * kind.scale)}</td>)}</tr>
+            ))}
+          </tbody>
+        </table>
+        <button type="button" class="more" onClick={() => saveCsv(`${kind.name} of ${title}`, [["time", ...kind.lines.map(([field, name]) => `${name} (${field} a second)`)], ...rows()])}>Save all as CSV</button>
+        {known.length > ROWS_MAX && <p class="quiet">{known.length - ROWS_MAX} older values</p>}
+      </div>
+    </details>
+  );
+}

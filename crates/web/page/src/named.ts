@@ -1,0 +1,62 @@
+// Virtual fabrics and multicast groups by their names, for their list and for the search.
+import { signal } from "@preact/signals";
+import type { MulticastGroup } from "../gen/weft/v1/multicast_pb";
+import type { VirtualFabric } from "../gen/weft/v1/virtual_fabric_pb";
+import type { View } from "./address";
+import { fabricCalls, groupCalls, PATIENCE, whyOf } from "./api";
+
+interface Known {
+  fabrics: VirtualFabric[];
+  /** The first ones, by MGID. */
+  groups: MulticastGroup[];
+  /** All groups that there are. */
+  total: number;
+  /** Why nothing newer is known; empty where it is. */
+  failed: string;
+}
+
+export const known = signal<Known>({ fabrics: [], groups: [], total: 0, failed: "" });
+/** Groups that are read. */
+const GROUPS_MAX = 10_000;
+/** Time for which they need not be read again, milliseconds. */
+const FRESH = 2_000;
+let read = -Infinity;
+
+export async function readNamed(): Promise<void> {
+  const now = performance.now();
+  if (now - read < FRESH) return;
+  read = now;
+  const options = { timeoutMs: PATIENCE };
+  try {
+    const [fabrics, groups] = await Promise.all([fabricCalls.listVirtualFabrics({}, options), groupCalls.listMulticastGroups({ limit: GROUPS_MAX }, options)]);
+    known.value = { fabrics: fabrics.virtualFabrics, groups: groups.groups, total: groups.total, failed: "" };
+  } catch (error) {
+    known.value = { ...known.value, failed: whyOf(error) };
+  }
+}
+
+/** What a MGID is of, by its first bytes (RFC 4391); empty where that is not known. */
+export function groupWords(mgid: string): string {
+  const kind = /^0xff[0-9a-f]{2}([0-9a-f]{4})/.exec(mgid)?.[1];
+  if (kind === "401b") return mgid.endsWith("ffffffff") ? "IPv4, broadcast" : "IPv4";
+  return kind === "601b" ? "IPv6" : "";
+}
+
+/** Something with a name that is no node. */
+export interface Named {
+  view: View;
+  name: string;
+  why: string;
+}
+
+/** Virtual fabrics and multicast groups that a text may mean. */
+export function namedBy(text: string, most: number): Named[] {
+  const word = text.trim().toLowerCase();
+  if (word === "") return [];
+  const fabrics = known.value.fabrics.filter((one) => one.name.toLowerCase().includes(word) || word === `0x${one.pkey.toString(16)}`);
+  const groups = word.length < 4 ? [] : known.value.groups.filter((one) => one.mgid.includes(word) || word === `0x${one.mlid.toString(16)}`);
+  return [
+    ...fabrics.map((one): Named => ({ view: { kind: "fabric", name: one.name }, name: one.name, why: "virtual fabric" })),
+    ...groups.map((one): Named => ({ view: { kind: "group", mgid: one.mgid }, name: one.mgid, why: `multicast group, MLID 0x${one.mlid.toString(16)}` })),
+  ].slice(0, most);
+}
