@@ -58,6 +58,7 @@ mod registrations;
 mod replacements;
 mod reports;
 mod rolling;
+mod rolling_pair;
 mod scarcity;
 mod services;
 mod siege;
