@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod access_check;
 mod access_limits;
 mod admission;
 mod audit;
