@@ -15,7 +15,7 @@ use super::ctl::{described, print};
 pub(crate) enum UseKey {
     /// Let a program on a host send datagrams with a P_Key to a node: traps 257 and 259 where it is not let through
     #[command(name = "use-p-key")]
-    PKey {
+    Partition {
         #[command(flatten)]
         way: Way,
         /// The P_Key: 0x8001
@@ -25,7 +25,7 @@ pub(crate) enum UseKey {
     /// Let a program on a host send datagrams with a Q_Key to general services of another host: trap 258 unless it is
     /// 0x80010000
     #[command(name = "use-q-key")]
-    QKey {
+    QueuePair {
         #[command(flatten)]
         way: Way,
         /// The Q_Key: 0x1234
@@ -34,7 +34,7 @@ pub(crate) enum UseKey {
     },
     /// Let a program on a host send writes with an M_Key to a node's agent: trap 256 where it is wrong
     #[command(name = "use-m-key")]
-    MKey {
+    Management {
         #[command(flatten)]
         way: Way,
         /// The M_Key: 0x1234
@@ -58,28 +58,30 @@ pub(crate) struct Way {
 
 impl UseKey {
     fn way(&self) -> &Way {
-        let (Self::PKey { way, .. } | Self::QKey { way, .. } | Self::MKey { way, .. }) = self;
+        let (Self::Partition { way, .. }
+        | Self::QueuePair { way, .. }
+        | Self::Management { way, .. }) = self;
         way
     }
 
     fn of(&self, (node, port): (Guid, PortNum), to: Guid) -> Control {
         let count = self.way().count;
         match *self {
-            Self::PKey { key: p_key, .. } => Control::UsePKey {
+            Self::Partition { key: p_key, .. } => Control::UsePKey {
                 node,
                 port,
                 to,
                 p_key,
                 count,
             },
-            Self::QKey { key: q_key, .. } => Control::UseQKey {
+            Self::QueuePair { key: q_key, .. } => Control::UseQKey {
                 node,
                 port,
                 to,
                 q_key,
                 count,
             },
-            Self::MKey { key: m_key, .. } => Control::UseMKey {
+            Self::Management { key: m_key, .. } => Control::UseMKey {
                 node,
                 port,
                 to,
