@@ -98,6 +98,11 @@ impl Settings {
         }
     }
 
+    /// The paths of all of them.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
     fn value(&self, path: &str) -> &str {
         self.0.get(path).map_or("absent", String::as_str)
     }
@@ -122,7 +127,7 @@ impl Settings {
     pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
         let paths = self.0.keys().chain(other.0.keys());
         let paths: std::collections::BTreeSet<&String> = paths.collect();
-        let theirs = Theirs::new(other.0.keys());
+        let theirs = Theirs::new(other);
         let all = paths.into_iter();
         let all = all.filter(|path| self.0.get(*path) != other.0.get(*path));
         let all = all.map(|path| self.difference(other, &theirs, path));
@@ -320,6 +325,19 @@ mod tests {
     }
 
     #[test]
+    fn what_this_program_always_writes_out_is_there() {
+        let stock = of(|text| text);
+        let own = Theirs::new(&stock);
+        for row in weft_config::reference() {
+            assert!(!own.do_not_know(&row.path), "{}", row.path);
+        }
+        let of_sections = stock.0.keys().filter(|path| path.contains('/'));
+        for path in of_sections {
+            assert!(!is_unknown_here(path), "{path}");
+        }
+    }
+
+    #[test]
     fn what_only_one_of_two_versions_knows_is_told_as_that() {
         let stock = of(|text| text);
         let mut later = stock.clone();
@@ -355,7 +373,11 @@ mod tests {
             told(&earlier, &stock),
             [words("Sm/Lmc", "absent", "0", false)]
         );
-        // A virtual fabric that the other one lacks is a difference, and so is all where there is nothing.
+        // What the other one may lack though it knows it is a difference, and so is all where there is nothing.
+        let mut own = stock.clone();
+        own.0
+            .insert("Sm/PreDefinedTopology/Enabled".to_owned(), "1".to_owned());
+        assert!(told(&own, &stock).iter().all(|one| !one.3));
         let mut more = stock.clone();
         more.0.insert(
             "VirtualFabrics/VirtualFabric[9]/Name".to_owned(),

@@ -4,94 +4,57 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use weft_config::{Row, reference};
+use super::settings::{Settings, element};
 
-use super::settings::element;
+/// A configuration that says nothing.
+const EMPTY: &str = "<Config><Common><Shared/><Sm/><Fe/><Pm/></Common>\
+                     <Fm><Shared/><Sm/><Fe/><Pm/></Fm></Config>";
 
-/// The elements of opafm.xml that this program knows, and those of them that it always writes out.
-static OWN: LazyLock<Elements> = LazyLock::new(|| Elements::of(&reference()));
+/// The elements of opafm.xml that this program knows.
+static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let rows = weft_config::reference();
+    rows.iter().map(|row| row.tag().to_owned()).collect()
+});
 
+/// Settings that this program writes out whatever the file says: those right below a section. Elsewhere a daemon that
+/// knows a setting may lack it too.
+static ALWAYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let config = weft_config::check(EMPTY, "").config;
+    let text = config.map_or_else(String::new, |config| config.effective_xml());
+    let settings = Settings::of(&text, 0);
+    let paths = settings.paths().filter(|path| section(path).is_some());
+    paths.cloned().collect()
+});
+
+/// The section of a setting that is right below it.
+fn section(path: &str) -> Option<&str> {
+    let (section, name) = path.split_once('/')?;
+    let is_section = ["Shared", "Sm", "Fe", "Pm"].contains(&section);
+    (is_section && !name.contains(['/', '['])).then_some(section)
+}
+
+/// The elements that another daemon has written out, and their sections.
 #[derive(Debug)]
-struct Elements {
-    known: BTreeSet<String>,
-    always: BTreeSet<String>,
-}
-
-impl Elements {
-    fn of(rows: &[Row]) -> Self {
-        let tags = |rows: &mut dyn Iterator<Item = &Row>| {
-            rows.map(|row| row.tag().to_owned())
-                .collect::<BTreeSet<_>>()
-        };
-        let known = tags(&mut rows.iter());
-        let may_lack = |row: &&Row| row.default.is_empty() || row.alias_of.is_some();
-        let sometimes = tags(&mut rows.iter().filter(may_lack));
-        let always = known.difference(&sometimes).cloned().collect();
-        Self { known, always }
-    }
-}
-
-/// The elements that another daemon has written out.
-#[derive(Debug)]
-pub(super) struct Theirs<'a> {
-    elements: BTreeSet<&'a str>,
-    sections: BTreeSet<String>,
-}
+pub(super) struct Theirs<'a>(BTreeSet<&'a str>);
 
 impl<'a> Theirs<'a> {
-    /// From the paths of its settings.
-    pub(super) fn new(paths: impl Iterator<Item = &'a String> + Clone) -> Self {
-        Self {
-            elements: paths.clone().map(|path| element(path)).collect(),
-            sections: paths.map(|path| section(path)).collect(),
-        }
+    pub(super) fn new(settings: &'a Settings) -> Self {
+        let all = settings.paths();
+        Self(
+            all.flat_map(|path| [element(path), section(path).unwrap_or_default()])
+                .collect(),
+        )
     }
 
     /// Whether the other daemon does not know the element at the end of this path of the own settings: it would have
     /// written it out.
     pub(super) fn do_not_know(&self, path: &str) -> bool {
-        let name = element(path);
-        let writes = OWN.always.contains(name) && self.sections.contains(&section(path));
-        writes && !self.elements.contains(name)
+        let has_section = section(path).is_some_and(|section| self.0.contains(section));
+        has_section && ALWAYS.contains(path) && !self.0.contains(element(path))
     }
 }
 
 /// Whether this program does not know the element at the end of this path.
 pub(super) fn is_unknown_here(path: &str) -> bool {
-    !OWN.known.contains(element(path))
-}
-
-/// The path of the element around the last one, without numbers.
-fn section(path: &str) -> String {
-    let around = path.rsplit_once('/').map_or("", |(around, _)| around);
-    let steps = around.split('/').map(element);
-    steps.collect::<Vec<_>>().join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_this_program_always_writes_out_is_there() {
-        let stock = include_str!("../../../../config/opafm.xml");
-        let checked = weft_config::check(stock, "opafm.xml");
-        let effective = checked.config.expect("the stock file").effective_xml();
-        for name in &OWN.always {
-            assert!(effective.contains(&format!("<{name}>")), "{name}");
-        }
-        assert!(OWN.always.len() > 200, "{}", OWN.always.len());
-        for line in effective.lines() {
-            let leaf = line
-                .trim()
-                .strip_prefix('<')
-                .filter(|_| line.contains("</"));
-            let name = leaf.and_then(|leaf| leaf.split('>').next());
-            let Some(name) = name.filter(|name| !name.starts_with(['/', '!', '?'])) else {
-                continue;
-            };
-            let is_section = ["Shared", "Sm", "Fe", "Pm"].contains(&name);
-            assert!(is_section || !is_unknown_here(name), "{name}");
-        }
-    }
+    !KNOWN.contains(element(path))
 }
