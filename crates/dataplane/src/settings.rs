@@ -86,6 +86,12 @@ impl Network {
         *count = count.saturating_add(1);
     }
 
+    /// Counts packets with a wrong Q_Key at an end port.
+    pub fn count_q_key_violations(&mut self, at: PortIndex, packets: u32) {
+        let count = &mut self.ports[at.0 as usize].info.violations_q_key;
+        *count = count.saturating_add(u16::try_from(packets).unwrap_or(u16::MAX));
+    }
+
     /// Takes the protection of an end port's M_Key away: its lease is over.
     pub fn expire_m_key(&mut self, at: PortIndex) {
         self.ports[at.0 as usize].info.m_key_protect_bits = 0;

@@ -27,6 +27,8 @@ pub struct Claims {
     pub ignores: Option<AttributeId>,
     /// An attribute that it does not write either, and that it answers with as if it had.
     pub pretends: Option<AttributeId>,
+    /// An attribute that it writes, and answers with an error, as where what it could not write was only a part.
+    pub denies: Option<AttributeId>,
     /// The LID that its answers come from.
     pub answers_from: Option<Lid>,
 }

@@ -315,6 +315,20 @@ pub enum Control {
         /// How many: 1 to 100,000.
         count: u32,
     },
+    /// Lets a program on a host send datagrams with a Q_Key to the queue pair of general services of another host. Where
+    /// it is not 0x80010000, that host counts them, and tells of it by trap 258.
+    UseQKey {
+        /// The HFI.
+        node: Guid,
+        /// Its port.
+        port: PortNum,
+        /// The HFI that they are for.
+        to: Guid,
+        /// The Q_Key.
+        q_key: u32,
+        /// How many: 1 to 100,000.
+        count: u32,
+    },
     /// Lets a program on a host send writes with an M_Key to a node's agent. Where it is wrong the node counts them,
     /// answers none, and tells of it by trap 256.
     UseMKey {

@@ -17,6 +17,7 @@ pub(crate) struct Offence {
     sl: Sl,
     /// Queue pairs: of its source and of its destination.
     qps: (u32, u32),
+    q_key: u32,
     m_key: u64,
     method: u8,
     attribute: u16,
@@ -35,12 +36,21 @@ impl Offence {
             p_key: packet.pkey.0,
             sl: packet.sl,
             qps: (packet.src_qp, packet.dest_qp),
+            q_key: 0,
             m_key: load(mad, at::M_KEY, 8),
             method: load(mad, at::METHOD, 1) as u8,
             attribute: load(mad, at::ATTRIBUTE, 2) as u16,
             modifier: load(mad, at::MODIFIER, 4) as u32,
             is_directed: mad.get(at::CLASS) == Some(&class::SM_DIRECTED_ROUTE),
             port,
+        }
+    }
+
+    /// A datagram with a Q_Key that its queue pair does not have.
+    pub(crate) fn of_q_key(packet: &Packet, port: PortNum, q_key: u32) -> Self {
+        Self {
+            q_key,
+            ..Self::of(packet, port)
         }
     }
 
@@ -60,15 +70,24 @@ impl Offence {
 
     /// Trap 257.
     pub(crate) fn bad_p_key(&self) -> Trap {
-        Trap::BadPKey(TrapBadKey {
+        Trap::BadPKey(self.bad_key(u32::from(self.p_key)))
+    }
+
+    /// Trap 258.
+    pub(crate) fn bad_q_key(&self) -> Trap {
+        Trap::BadQKey(self.bad_key(self.q_key))
+    }
+
+    fn bad_key(&self, key: u32) -> TrapBadKey {
+        TrapBadKey {
             lid1: self.from,
             lid2: self.to,
-            key: u32::from(self.p_key),
+            key,
             sl: self.sl,
             qp1: self.qps.0,
             qp2: self.qps.1,
             ..TrapBadKey::default()
-        })
+        }
     }
 
     /// Trap 259.

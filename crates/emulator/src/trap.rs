@@ -45,11 +45,13 @@ pub(crate) enum News {
     MKey,
     /// A packet had a P_Key that a port does not let through: trap 257 of an HFI, 259 of a switch.
     PKey,
+    /// A packet had a Q_Key that its queue pair does not have: trap 258.
+    QKey,
 }
 
 impl News {
     /// All of them.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Ports,
         Self::Capability,
         Self::Width,
@@ -60,6 +62,7 @@ impl News {
         Self::Description,
         Self::MKey,
         Self::PKey,
+        Self::QKey,
     ];
 
     /// Whether a notice is of its trap.
@@ -80,6 +83,7 @@ impl News {
             Self::System => number == 145,
             Self::MKey => number == 256,
             Self::PKey => matches!(number, 257 | 259),
+            Self::QKey => number == 258,
         }
     }
 }
@@ -219,6 +223,7 @@ pub(crate) fn packet(
         News::MKey => state.offence.bad_m_key(),
         News::PKey if is_switch => state.offence.bad_p_key_at_switch(),
         News::PKey => state.offence.bad_p_key(),
+        News::QKey => state.offence.bad_q_key(),
     };
     let producer = match is_switch {
         true => Notice::PRODUCER_SWITCH,

@@ -32,6 +32,7 @@ const TRUE: Claims = Claims {
     refuses: None,
     ignores: None,
     pretends: None,
+    denies: None,
     answers_from: None,
 };
 

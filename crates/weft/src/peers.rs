@@ -53,6 +53,9 @@ fn words(peer: &v1::Peer) -> String {
         (false, heard) => return format!("NOT CONNECTED since {}", utc_of(heard)),
         (true, _) => {}
     }
+    if !peer.refused.is_empty() {
+        return format!("CANNOT TAKE THE STATE\n  {}", peer.refused);
+    }
     match (peer.leads, peer.behind) {
         (false, _) => "connected".to_owned(),
         (true, 0) => "connected, nothing behind".to_owned(),
@@ -73,6 +76,7 @@ pub(crate) fn json(peer: &v1::Peer) -> Value {
         "leads": peer.leads,
         "behind": peer.behind,
         "behind_seconds": behind(peer).as_secs_f64(),
+        "refused": Some(&peer.refused).filter(|why| !why.is_empty()),
         "settings": peer.settings.as_ref().map(|differ| json!({
             "count": differ.count,
             "first": differ.first.iter().map(|one| json!({
@@ -121,15 +125,22 @@ mod tests {
                 v1::Peer {
                     behind: 2,
                     follows: true,
-                    ..peer
+                    ..peer.clone()
                 },
                 "Standby https://manager2.example.org:9313: 2 changes BEHIND for 0.0 s",
+            ),
+            (
+                v1::Peer {
+                    refused: "the state has format 7".to_owned(),
+                    ..peer
+                },
+                ": CANNOT TAKE THE STATE\n  the state has format 7\n",
             ),
         ];
         for (peer, words) in states {
             let line = line(&peer);
             assert!(line.contains(words), "{line}");
-            assert!(line.trim_end().len() <= 80, "{line}");
+            assert!(line.lines().all(|line| line.len() <= 80), "{line}");
         }
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::otlp::Endpoint;
 use crate::remote_write::RemoteWriteArgs;
-use clap::{Parser, ValueEnum, value_parser};
+use clap::{Parser, Subcommand, ValueEnum, value_parser};
 use weft_api::{LAST_INSTANCE, metrics_port, page_port};
 use weft_fabric::Guid;
 use weft_fabric::generate::fabrics;
 use weft_report::Point;
 use weft_transport::umad::PortSpec;
 
-use crate::access::AccessArgs;
+use crate::access::{AccessArgs, AccessCommand};
 use crate::black_box::RecordingArgs;
 use crate::etcd::EtcdArgs;
 use crate::fencing::FencingArgs;
@@ -32,8 +32,10 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT stop.";
 
 /// The Weft fabric manager: discovers, routes and runs an Omni-Path fabric.
 #[derive(Debug, Parser)]
-#[command(version, after_help = AFTER)]
+#[command(version, after_help = AFTER, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
     /// The configuration, an opafm.xml; by default /etc/opa-fm/opafm.xml if that exists. An emulated
     /// fabric needs none.
     #[arg(short, long, value_name = "FILE")]
@@ -121,6 +123,14 @@ pub(crate) struct Args {
     /// Stop after the first sweep; print its outcome and an example route.
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+/// What the program does besides running the daemon.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Command {
+    /// Who may do what.
+    #[command(subcommand)]
+    Access(AccessCommand),
 }
 
 impl Args {

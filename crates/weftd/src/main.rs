@@ -77,7 +77,7 @@ use clap::{CommandFactory, Parser};
 use weft_fabric::text::for_terminal;
 use weft_manual::Section;
 
-use args::Args;
+use args::{Args, Command};
 use error::DaemonError;
 use startup::First;
 
@@ -86,7 +86,11 @@ fn main() -> ExitCode {
         return code;
     }
     let args = Args::parse();
-    match start(&args) {
+    let done = match &args.command {
+        Some(Command::Access(command)) => command.run(),
+        None => start(&args),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error cannot be written, the exit code remains.

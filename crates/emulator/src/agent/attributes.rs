@@ -58,6 +58,19 @@ pub(super) fn access(
         set: request.set && request.claims.ignores != Some(attribute),
         ..*request
     };
+    let done = carry_out(network, request, attribute, data);
+    match request.set && request.claims.denies == Some(attribute) {
+        true => done.and(Err(Failure::Invalid)),
+        false => done,
+    }
+}
+
+fn carry_out(
+    network: &mut Network,
+    request: &Request,
+    attribute: AttributeId,
+    data: &mut [u8],
+) -> Result<(), Failure> {
     match attribute {
         AttributeId::NODE_DESCRIPTION => node_description(network, request, data),
         AttributeId::NODE_INFO => node_info(network, request, data),

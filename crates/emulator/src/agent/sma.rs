@@ -75,7 +75,8 @@ impl Witness<'_> {
         attribute: AttributeId,
         done: Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if done.is_ok() || attribute == AttributeId::PORT_INFO {
+        let is_denied = request.claims.denies == Some(attribute);
+        if done.is_ok() || attribute == AttributeId::PORT_INFO || is_denied {
             self.done(network, request, attribute);
         }
         done

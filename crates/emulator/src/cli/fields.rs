@@ -103,6 +103,9 @@ pub(crate) struct ClaimedFields {
     /// Attribute that it does not write, though it answers as if it had
     #[arg(long, value_name = "ID", value_parser = attribute)]
     pretends: Option<AttributeId>,
+    /// Attribute that it writes, though it answers with an error
+    #[arg(long, value_name = "ID", value_parser = attribute)]
+    denies: Option<AttributeId>,
     /// LID that its answers come from
     #[arg(long, value_name = "LID")]
     answers_from: Option<u32>,
@@ -120,6 +123,7 @@ impl From<&ClaimedFields> for Claims {
             refuses: claim.refuses,
             ignores: claim.ignores,
             pretends: claim.pretends,
+            denies: claim.denies,
             answers_from: claim.answers_from.map(Lid),
         }
     }

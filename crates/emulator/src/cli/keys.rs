@@ -14,15 +14,27 @@ use super::ctl::{described, print};
 #[derive(Debug, Subcommand)]
 pub(crate) enum UseKey {
     /// Let a program on a host send datagrams with a P_Key to a node: traps 257 and 259 where it is not let through
-    UsePKey {
+    #[command(name = "use-p-key")]
+    Partition {
         #[command(flatten)]
         way: Way,
         /// The P_Key: 0x8001
         #[arg(value_name = "PKEY", value_parser = p_key)]
         key: u16,
     },
+    /// Let a program on a host send datagrams with a Q_Key to general services of another host: trap 258 unless it is
+    /// 0x80010000
+    #[command(name = "use-q-key")]
+    QueuePair {
+        #[command(flatten)]
+        way: Way,
+        /// The Q_Key: 0x1234
+        #[arg(value_name = "QKEY", value_parser = q_key)]
+        key: u32,
+    },
     /// Let a program on a host send writes with an M_Key to a node's agent: trap 256 where it is wrong
-    UseMKey {
+    #[command(name = "use-m-key")]
+    Management {
         #[command(flatten)]
         way: Way,
         /// The M_Key: 0x1234
@@ -46,21 +58,30 @@ pub(crate) struct Way {
 
 impl UseKey {
     fn way(&self) -> &Way {
-        let (Self::UsePKey { way, .. } | Self::UseMKey { way, .. }) = self;
+        let (Self::Partition { way, .. }
+        | Self::QueuePair { way, .. }
+        | Self::Management { way, .. }) = self;
         way
     }
 
     fn of(&self, (node, port): (Guid, PortNum), to: Guid) -> Control {
         let count = self.way().count;
         match *self {
-            Self::UsePKey { key: p_key, .. } => Control::UsePKey {
+            Self::Partition { key: p_key, .. } => Control::UsePKey {
                 node,
                 port,
                 to,
                 p_key,
                 count,
             },
-            Self::UseMKey { key: m_key, .. } => Control::UseMKey {
+            Self::QueuePair { key: q_key, .. } => Control::UseQKey {
+                node,
+                port,
+                to,
+                q_key,
+                count,
+            },
+            Self::Management { key: m_key, .. } => Control::UseMKey {
                 node,
                 port,
                 to,
@@ -111,6 +132,11 @@ async fn one(controller: &Controller, text: &str, ports: bool) -> Result<Place, 
 fn p_key(text: &str) -> Result<u16, String> {
     let value = hexadecimal(text)?;
     u16::try_from(value).map_err(|_| "0x and up to 4 hexadecimal digits".to_owned())
+}
+
+fn q_key(text: &str) -> Result<u32, String> {
+    let value = hexadecimal(text)?;
+    u32::try_from(value).map_err(|_| "0x and up to 8 hexadecimal digits".to_owned())
 }
 
 fn hexadecimal(text: &str) -> Result<u64, String> {

@@ -44,11 +44,16 @@ impl Emulator {
 
     /// A port did not take a datagram for its key: its node tells of it, of the first one until that has been heard.
     pub(super) fn offended(&mut self, news: News, at: PortIndex, packet: &Packet) {
+        let offence = Offence::of(packet, self.network.number_of(at));
+        self.tell_offence(news, at, offence);
+    }
+
+    /// A node tells of a datagram that one of its ports did not take.
+    pub(super) fn tell_offence(&mut self, news: News, at: PortIndex, offence: Offence) {
         let node = self.network.node_of(at);
-        let port = self.network.number_of(at);
         let trap = &mut self.agent(node).announcement(news).trap;
         if !trap.waiting {
-            trap.offence = Offence::of(packet, port);
+            trap.offence = offence;
         }
         self.announce(node, news);
     }

@@ -157,6 +157,13 @@ impl Emulator {
                 p_key,
                 count,
             } => self.send_claiming((node, port), to, Claimed::PKey(p_key), count)?,
+            Control::UseQKey {
+                node,
+                port,
+                to,
+                q_key,
+                count,
+            } => self.send_to_queue_pair((node, port), to, q_key, count)?,
             Control::UseMKey {
                 node,
                 port,

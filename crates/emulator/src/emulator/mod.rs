@@ -88,6 +88,7 @@ struct Agent {
     description: Announcement,
     m_key: Announcement,
     p_key: Announcement,
+    q_key: Announcement,
 }
 
 impl Agent {
@@ -103,6 +104,7 @@ impl Agent {
             News::Description => &mut self.description,
             News::MKey => &mut self.m_key,
             News::PKey => &mut self.p_key,
+            News::QKey => &mut self.q_key,
         }
     }
 }

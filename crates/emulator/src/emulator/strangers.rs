@@ -9,6 +9,8 @@ use weft_wire::smp::Smp;
 
 use super::Emulator;
 use crate::io::ControlError;
+use crate::offence::Offence;
+use crate::trap::News;
 
 /// Most datagrams of a control.
 const COUNT_MAX: u32 = 100_000;
@@ -16,6 +18,8 @@ const COUNT_MAX: u32 = 100_000;
 const VENDOR_CLASS: u8 = 0x30;
 /// Queue pair of general services.
 const GENERAL_QP: u32 = 1;
+/// The Q_Key of that queue pair, which a program without rights cannot set.
+const GENERAL_Q_KEY: u32 = 0x8001_0000;
 /// Bytes of such a datagram, as InfiniBand has them.
 const LEN: usize = 256;
 
@@ -35,13 +39,7 @@ impl Emulator {
         claimed: Claimed,
         count: u32,
     ) -> Result<(), ControlError> {
-        if !(1..=COUNT_MAX).contains(&count) {
-            return Err(ControlError::Range {
-                what: "count",
-                value: f64::from(count),
-                allowed: "1 to 100000",
-            });
-        }
+        check_count(count)?;
         let from = self.hfi_port(node, port)?;
         let target = self.network.device_at(self.node(to)?).first_port_index();
         let (slid, dlid) = (self.lid(from), self.lid(target));
@@ -55,8 +53,41 @@ impl Emulator {
         Ok(())
     }
 
+    /// A program on a host sends datagrams with a Q_Key to the queue pair of general services of another host. Where it is
+    /// not that one's, the host counts each, and tells of them. Nothing is asked of the way: Q_Keys are no switch's.
+    pub(super) fn send_to_queue_pair(
+        &mut self,
+        (node, port): (Guid, PortNum),
+        to: Guid,
+        key: u32,
+        count: u32,
+    ) -> Result<(), ControlError> {
+        check_count(count)?;
+        let from = self.hfi_port(node, port)?;
+        let target = self.hfi_port(to, PortNum(1))?;
+        let packet = general(self.lid(from), self.lid(target), PKey::MGMT_LIMITED);
+        if key == GENERAL_Q_KEY {
+            return Ok(());
+        }
+        self.network.count_q_key_violations(target, count);
+        let port = self.network.number_of(target);
+        self.tell_offence(News::QKey, target, Offence::of_q_key(&packet, port, key));
+        Ok(())
+    }
+
     fn lid(&self, at: weft_dataplane::PortIndex) -> Lid {
         self.network.port(at).info().lid
+    }
+}
+
+fn check_count(count: u32) -> Result<(), ControlError> {
+    match (1..=COUNT_MAX).contains(&count) {
+        true => Ok(()),
+        false => Err(ControlError::Range {
+            what: "count",
+            value: f64::from(count),
+            allowed: "1 to 100000",
+        }),
     }
 }
 

@@ -4,6 +4,9 @@ use std::ffi::CString;
 
 use nix::unistd::{Gid, Group, Uid, User, geteuid, getgrouplist};
 
+/// A group that no entry has: -1 stands for none in the calls of the system.
+const NOBODY: u32 = u32::MAX;
+
 /// Name of a user and all his groups. Without an entry of his own he has no name, and only the group of his process.
 pub(super) fn user(uid: u32, gid: u32) -> (Option<String>, Vec<u32>) {
     let found = User::from_uid(Uid::from_raw(uid)).ok().flatten();
@@ -41,6 +44,12 @@ pub(super) fn gid(name: &str) -> Option<u32> {
             .map(|group| group.gid.as_raw())
     };
     name.parse().ok().or_else(number)
+}
+
+/// The group of a user's own; that of nobody where he has no entry.
+pub(super) fn group_of(uid: u32) -> u32 {
+    let found = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+    found.map_or(NOBODY, |user| user.gid.as_raw())
 }
 
 /// The user of this process.

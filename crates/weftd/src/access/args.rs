@@ -16,6 +16,11 @@ pub(crate) struct AccessArgs {
 }
 
 impl AccessArgs {
+    /// With this file, or the stock one.
+    pub(super) fn of(access: Option<PathBuf>) -> Self {
+        Self { access }
+    }
+
     /// The file of rules, none where there is none.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let stock = || Some(Path::new(STOCK)).filter(|file| file.exists());

@@ -122,6 +122,12 @@ pub(super) fn role(path: &str) -> Option<Role> {
     found.ok().map(|place| METHODS[place].1)
 }
 
+/// The methods of a role, with the role that each needs.
+pub(super) fn up_to(role: Option<Role>) -> impl Iterator<Item = (&'static str, Role)> {
+    let all = METHODS.iter().copied();
+    all.filter(move |(_, needed)| role.is_some_and(|role| role >= *needed))
+}
+
 /// Services and names of the methods that need more than `view`.
 pub(super) fn above_view() -> impl Iterator<Item = &'static str> {
     let above = METHODS.iter().filter(|(_, role)| *role > View);

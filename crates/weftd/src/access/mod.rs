@@ -10,12 +10,14 @@
 //! | `rate` | how many calls each caller may make |
 //! | `limits` | what a site allows beyond roles: when, with which reason, how much at once |
 //! | `two_persons` | plans that somebody else applies than who made them |
+//! | `check` | `weftd access check`: a file of rules without a daemon |
 //! | `args` | the options |
 
 mod accounts;
 mod admit;
 mod args;
 mod caller;
+mod check;
 mod limits;
 mod methods;
 mod rate;
@@ -32,6 +34,7 @@ use crate::error::DaemonError;
 pub(crate) use admit::{admit, not_too_often, require};
 pub(crate) use args::AccessArgs;
 pub(crate) use caller::{Caller, Client, ConnectionId, Guest, Holder, User, caller_of, client_of};
+pub(crate) use check::AccessCommand;
 use limits::OneByOne;
 pub(crate) use limits::{Bounds, Change, Foreseen, HasReason, Limited};
 use rate::Rates;

@@ -71,6 +71,13 @@ pub(super) struct Limits {
     pub(super) changes: u32,
 }
 
+/// Roles of those whom no rule names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stock {
+    pub(super) users: Option<Role>,
+    pub(super) certificates: Option<Role>,
+}
+
 /// Which roles callers have.
 #[derive(Debug)]
 pub(super) struct Rules {
@@ -193,6 +200,14 @@ impl Rules {
         let groups = self.gids.iter();
         let groups = groups.filter(|(gid, _)| user.groups.contains(gid));
         own.chain(groups).map(|(_, role)| *role).max()
+    }
+
+    /// What users and holders of certificates may whom no rule names.
+    pub(super) fn stock(&self) -> Stock {
+        Stock {
+            users: self.users,
+            certificates: self.certificates,
+        }
     }
 
     /// What everybody at a loopback address may.

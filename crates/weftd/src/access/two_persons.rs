@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 
 use axum::http::Extensions;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
@@ -17,7 +17,7 @@ use crate::grpc::{DOMAIN, Facts};
 const KEPT: usize = 4 * PLANS_MAX;
 
 /// Which plans need a second person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TwoPersons {
     /// None.

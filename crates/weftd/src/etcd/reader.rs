@@ -174,7 +174,7 @@ impl Reader {
 struct Gathering {
     assembler: Assembler,
     count: usize,
-    done: Option<(PartKind, Part)>,
+    done: Option<(Option<PartKind>, Part)>,
 }
 
 impl Gathering {
@@ -188,7 +188,7 @@ impl Gathering {
 
     fn end(self, kind: PartKind, head: Head) -> Result<Part, String> {
         match self.done {
-            Some((of, part)) if of == kind && part.sequence == head.sequence => Ok(part),
+            Some((of, part)) if of == Some(kind) && part.sequence == head.sequence => Ok(part),
             Some(_) => Err("pieces of another part".to_owned()),
             None => Err("pieces are missing".to_owned()),
         }

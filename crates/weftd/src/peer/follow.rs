@@ -13,7 +13,7 @@ use weft_api::client::Client;
 use weft_api::v1;
 use weft_fabric::Guid;
 use weft_fabric::enums::SmState;
-use weft_manager::sm::Told;
+use weft_manager::sm::{Told, written_by_newer};
 
 use super::args::Peer;
 use super::parts::{Part, PartKind};
@@ -41,6 +41,9 @@ const WORDS: usize = 8;
 const EVEN_WITHIN: Duration = Duration::from_secs(1);
 /// Time after the start in which a daemon that has not been reached yet may still be the master.
 const REACHED_WITHIN: Duration = Duration::from_secs(60);
+
+/// A part that is not taken yet; no kind where only a newer daemon knows it.
+pub(super) type Arrived = (Option<PartKind>, Part);
 
 /// Where parts go.
 pub(crate) struct Takers {
@@ -72,6 +75,8 @@ pub(crate) struct Following {
     pub(super) behind_since: Option<Instant>,
     /// Which settings differ; none while that is not known.
     pub(super) settings: Option<v1::SettingDifferences>,
+    /// Why the other one's state cannot be taken.
+    pub(super) refused: Option<String>,
 }
 
 /// What is known of the other daemon as a master.
@@ -122,9 +127,10 @@ impl Lag {
     /// Whether something is lacking now.
     fn is(&self, shown: &Following) -> bool {
         match (shown.connected, shown.leads, self.heard) {
-            (true, true, _) => shown
-                .behind_since
-                .is_some_and(|since| since.elapsed() >= EVEN_WITHIN || shown.taken == 0),
+            (true, true, _) => {
+                let late = |since: Instant| since.elapsed() >= EVEN_WITHIN || shown.taken == 0;
+                shown.refused.is_some() || shown.behind_since.is_some_and(late)
+            }
             (true, false, _) => false,
             (false, _, Heard::NotYet) => self.start.elapsed() < REACHED_WITHIN,
             (false, _, Heard::Master(_)) => true,
@@ -211,7 +217,7 @@ struct Follower<'a> {
     takers: &'a Takers,
     shown: &'a watch::Sender<Following>,
     /// Parts that are not taken yet, the last of each kind.
-    arrived: Vec<(PartKind, Part)>,
+    arrived: Vec<Arrived>,
     promised: Promised,
     /// Port of the other one while it says that it is master.
     master: Option<Guid>,
@@ -229,8 +235,11 @@ impl Follower<'_> {
         };
         let (words, to_say) = mpsc::channel(WORDS);
         // There is room for the first one, with which the call begins.
-        let settings = self.shown.borrow().settings.clone();
-        let _ = words.try_send(v1::WatchStateRequest { taken: 0, settings });
+        let first = v1::WatchStateRequest {
+            taken: 0,
+            ..self.word()
+        };
+        let _ = words.try_send(first);
         let mut service = client.peers();
         let call = service.watch_state(ReceiverStream::new(to_say));
         let mut stream = match timeout(ANSWER, call).await {
@@ -286,7 +295,7 @@ impl Follower<'_> {
             match sign.piece.as_ref().map(|piece| assembler.take(piece)) {
                 Some(Err(why)) => return format!("it sends what cannot be used: {why}"),
                 Some(Ok(Some(part))) => {
-                    if let (PartKind::Settings, Part { bytes, .. }) = &part
+                    if let (Some(PartKind::Settings), Part { bytes, .. }) = &part
                         && let Err(why) = self.unlike.hear(bytes.as_deref())
                     {
                         return format!("it sends what cannot be used: {why}");
@@ -301,15 +310,21 @@ impl Follower<'_> {
             self.show(&sign, taken);
             self.tell_lag().await;
             if taken.is_some() || is_news {
-                let shown = self.shown.borrow().clone();
-                let word = v1::WatchStateRequest {
-                    taken: shown.taken,
-                    settings: shown.settings,
-                };
+                let word = self.word();
                 if words.send(word).await.is_err() {
                     return "its connection has ended".to_owned();
                 }
             }
+        }
+    }
+
+    /// What the other one is told of this standby.
+    fn word(&self) -> v1::WatchStateRequest {
+        let shown = self.shown.borrow();
+        v1::WatchStateRequest {
+            taken: shown.taken,
+            settings: shown.settings.clone(),
+            refused: shown.refused.clone().unwrap_or_default(),
         }
     }
 
@@ -353,22 +368,25 @@ impl Follower<'_> {
         for (kind, part) in std::mem::take(&mut self.arrived) {
             last = last.max(part.sequence);
             match kind {
-                PartKind::State => {
+                Some(PartKind::State) => {
                     let state = part.bytes.unwrap_or_default().to_vec();
+                    let refused = written_by_newer(&state).map(why_refused);
+                    self.shown.send_modify(|shown| shown.refused = refused);
+                    // What is none is told by the manager.
                     self.takers.tell(Told::State(state)).await;
                 }
-                PartKind::Registrations => {
+                Some(PartKind::Registrations) => {
                     self.promised.take(part.clone());
                     self.takers.registrations.send_replace(part.bytes);
                 }
-                PartKind::Counters => {
+                Some(PartKind::Counters) => {
                     self.takers.counters.send_replace(part.bytes);
                 }
-                PartKind::Plan => {
+                Some(PartKind::Plan) => {
                     self.takers.plan.send_replace(part.bytes);
                 }
-                // Compared when they came.
-                PartKind::Settings => {}
+                // Settings were compared when they came.
+                Some(PartKind::Settings) | None => {}
             }
         }
         Some(last)
@@ -394,16 +412,22 @@ impl Follower<'_> {
         self.shown.send_modify(|shown| {
             // A connection begins with everything, and the other one may count anew.
             if !std::mem::replace(&mut shown.connected, true) {
-                (shown.taken, shown.behind_since) = (0, None);
+                (shown.taken, shown.behind_since, shown.refused) = (0, None, None);
             }
             shown.leads = sign.master;
             shown.heard_unix_ns = crate::event_hub::unix_time_ns();
             shown.head = sign.sequence;
             shown.taken = taken.unwrap_or(shown.taken);
-            let behind = sign.master && shown.taken < shown.head;
+            let lacks = shown.taken < shown.head || shown.refused.is_some();
+            let behind = sign.master && lacks;
             shown.behind_since = behind.then(|| shown.behind_since.unwrap_or_else(Instant::now));
         });
     }
+}
+
+/// Why a state cannot be taken that a newer daemon wrote.
+fn why_refused((found, known): (u32, u32)) -> String {
+    format!("the state has format {found}, the standby reads up to {known}: upgrade the standby")
 }
 
 #[cfg(test)]
@@ -426,6 +450,21 @@ mod tests {
         assert!(lag.is(&apart()), "the channel is cut");
         lag.stand(SmState::DISCOVERING, None);
         assert!(lag.is(&apart()), "another standby may know more");
+    }
+
+    #[test]
+    fn a_standby_that_cannot_take_its_masters_state_lacks_it() {
+        let mut shown = Following {
+            connected: true,
+            leads: true,
+            taken: 3,
+            head: 3,
+            ..Following::default()
+        };
+        let lag = Lag::new();
+        assert!(!lag.is(&shown));
+        shown.refused = Some(why_refused((7, 6)));
+        assert!(lag.is(&shown));
     }
 
     #[test]

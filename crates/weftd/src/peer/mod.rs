@@ -16,6 +16,7 @@
 //! | `pairing` | both at the start of the daemon |
 //! | `plan` | a plan that ends with its master |
 //! | `settings` | what both are to have in opafm.xml, and what differs |
+//! | `versions` | settings that an older one of the two does not know |
 //! | `unlike` | a standby whose settings are not its master's |
 //! | `shown` | how far each is, for people and metrics |
 
@@ -31,6 +32,7 @@ mod serve;
 mod settings;
 mod shown;
 mod unlike;
+mod versions;
 
 pub(crate) use args::{Peer, PeerArgs};
 pub(crate) use follow::{Following, Takers, follow};

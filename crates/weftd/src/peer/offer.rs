@@ -16,6 +16,8 @@ use super::settings::turned;
 const FOLLOWERS_MAX: usize = 8;
 /// Time for followers to take that registrations changed; those that have not are let go.
 const TAKEN_WITHIN: Duration = Duration::from_secs(1);
+/// Longest word of a follower on why it cannot take the state, characters.
+const REFUSED_MAX: usize = 200;
 
 /// The parts, and those who follow them.
 #[derive(Debug, Default)]
@@ -37,6 +39,8 @@ pub(super) struct Follower {
     pub(super) behind_since: Option<Instant>,
     /// Which settings differ, as it says.
     pub(super) settings: Option<v1::SettingDifferences>,
+    /// Why it cannot take the state, as it says; empty where it can.
+    pub(super) refused: String,
     /// Its last word.
     pub(super) heard: Instant,
     /// Told to end.
@@ -118,6 +122,7 @@ impl Offer {
             taken: 0,
             behind_since: (self.sequence() > 0).then_some(now),
             settings: None,
+            refused: String::new(),
             heard: now,
             end,
         };
@@ -131,11 +136,21 @@ impl Offer {
         if let Some(follower) = self.followers().get_mut(&number) {
             follower.taken = sequence;
             follower.heard = Instant::now();
-            if sequence >= head {
+            if sequence >= head && follower.refused.is_empty() {
                 follower.behind_since = None;
             }
         }
         self.news.send_replace(());
+    }
+
+    /// A follower says why it cannot take the state, or that it can.
+    pub(super) fn refused(&self, number: u64, why: &str) {
+        if let Some(follower) = self.followers().get_mut(&number) {
+            follower.refused = why.chars().take(REFUSED_MAX).collect();
+            if !why.is_empty() {
+                follower.behind_since.get_or_insert_with(Instant::now);
+            }
+        }
     }
 
     /// A follower says which of its settings are not this daemon's.

@@ -37,14 +37,14 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Takes a piece; returns the part with its last one.
+    /// Takes a piece; returns the part with its last one, and its kind unless only a newer daemon knows it.
     ///
     /// # Errors
     /// In words, where the pieces are no part.
     pub(crate) fn take(
         &mut self,
         piece: &v1::StatePiece,
-    ) -> Result<Option<(PartKind, Part)>, String> {
+    ) -> Result<Option<(Option<PartKind>, Part)>, String> {
         if piece.bytes > BYTES_MAX || piece.packed_bytes > BYTES_MAX {
             return Err(format!(
                 "a part of {} bytes, at most {BYTES_MAX} are taken",
@@ -66,13 +66,10 @@ impl Assembler {
         self.of = None;
         let packed = std::mem::take(&mut self.packed);
         let bytes = unpack(&packed, piece)?;
-        // One that a newer daemon knows is left out.
         let kind = PartKind::of(piece.part());
-        Ok(kind.map(|kind| {
-            let bytes = (!piece.cleared).then(|| bytes.into());
-            let sequence = piece.sequence;
-            (kind, Part { sequence, bytes })
-        }))
+        let bytes = (!piece.cleared && kind.is_some()).then(|| bytes.into());
+        let sequence = piece.sequence;
+        Ok(Some((kind, Part { sequence, bytes })))
     }
 }
 
@@ -119,7 +116,7 @@ mod tests {
                 assert!(assembler.take(piece).unwrap().is_none());
             }
             let (kind, part) = assembler.take(last).unwrap().unwrap();
-            assert_eq!(kind, PartKind::Registrations);
+            assert_eq!(kind, Some(PartKind::Registrations));
             assert_eq!(part.sequence, 4);
             assert_eq!(part.bytes.as_deref(), bytes.as_deref());
         }
@@ -147,6 +144,7 @@ mod tests {
         }
         let mut unknown = sent;
         unknown.part = 99;
-        assert!(Assembler::default().take(&unknown).unwrap().is_none());
+        let (kind, part) = Assembler::default().take(&unknown).unwrap().unwrap();
+        assert_eq!((kind, part.sequence, part.bytes.is_none()), (None, 4, true));
     }
 }

@@ -1,5 +1,6 @@
 //! The master's registrations, told to a manager again when it does not count on them any more.
 
+use super::follow::Arrived;
 use super::parts::{Part, PartKind};
 
 /// The last registrations that were taken of a master.
@@ -19,12 +20,12 @@ impl Promised {
     /// At a sign of life: adds the last ones to what has arrived, where the manager has doubted them since the last sign
     /// and newer ones are not there. They hold: before a master promises clients more, it tells followers that what they
     /// have does not hold (`Offer::void_registrations`), and signs and parts of a connection come in order.
-    pub(super) fn tell_again(&mut self, doubts: u64, arrived: &mut Vec<(PartKind, Part)>) {
+    pub(super) fn tell_again(&mut self, doubts: u64, arrived: &mut Vec<Arrived>) {
         let is_doubted = std::mem::replace(&mut self.doubts, doubts) != doubts;
-        let is_here = |(kind, _): &(PartKind, Part)| *kind == PartKind::Registrations;
+        let is_here = |(kind, _): &Arrived| *kind == Some(PartKind::Registrations);
         if is_doubted && !arrived.iter().any(is_here) {
             let last = self.last.clone();
-            arrived.extend(last.map(|part| (PartKind::Registrations, part)));
+            arrived.extend(last.map(|part| (Some(PartKind::Registrations), part)));
         }
     }
 }
@@ -44,7 +45,7 @@ mod tests {
     fn told(promised: &mut Promised, doubts: u64, arrived: &[(PartKind, u64)]) -> Vec<u64> {
         let arrived = arrived.iter();
         let mut arrived = arrived
-            .map(|(kind, number)| (*kind, part(*number)))
+            .map(|(kind, number)| (Some(*kind), part(*number)))
             .collect();
         promised.tell_again(doubts, &mut arrived);
         arrived.iter().map(|(_, part)| part.sequence).collect()

@@ -72,6 +72,7 @@ async fn ended(mut ends: watch::Receiver<bool>) {
 /// Hears how far the follower has come, until it goes.
 async fn hear(offer: &Offer, number: u64, mut said: Streaming<v1::WatchStateRequest>) {
     while let Ok(Some(word)) = said.message().await {
+        offer.refused(number, &word.refused);
         offer.taken(number, word.taken);
         offer.settings(number, word.settings.as_ref());
     }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use weft_api::v1;
 use weft_config::MAX_ELEMENTS;
 
+use super::versions::{Theirs, is_unknown_here};
+
 /// Elements that are a manager's own.
 const OWN: [&str; 11] = [
     "Start",
@@ -33,6 +35,8 @@ const BYTES_MAX: usize = 32 << 20;
 const TOLD_MAX: usize = 64;
 /// Longest value that is told, characters.
 const VALUE_MAX: usize = 40;
+/// In the place of the value of a setting that an older daemon does not know.
+const NOT_KNOWN: &str = "not known";
 
 /// Settings by the paths of their elements below `Fm`: `Sm/Lmc`, `VirtualFabrics/VirtualFabric[2]/Name`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +48,8 @@ pub(crate) struct Difference {
     pub(crate) path: String,
     pub(crate) here: String,
     pub(crate) there: String,
+    /// One of the two daemons does not know it, and is older.
+    pub(crate) of_version: bool,
 }
 
 impl Settings {
@@ -92,8 +98,28 @@ impl Settings {
         }
     }
 
+    /// The paths of all of them.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
     fn value(&self, path: &str) -> &str {
         self.0.get(path).map_or("absent", String::as_str)
+    }
+
+    fn difference(&self, other: &Self, theirs: &Theirs<'_>, path: &str) -> Difference {
+        let here = !self.0.contains_key(path) && is_unknown_here(path);
+        let there = !other.0.contains_key(path) && theirs.do_not_know(path);
+        let value = |settings: &Self, not_known| match not_known {
+            true => NOT_KNOWN.to_owned(),
+            false => settings.value(path).to_owned(),
+        };
+        Difference {
+            path: path.to_owned(),
+            here: value(self, here),
+            there: value(other, there),
+            of_version: here || there,
+        }
     }
 
     /// What differs from another's, in order of the paths. A setting of `Shared` is in force in the other sections too, and
@@ -101,17 +127,15 @@ impl Settings {
     pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
         let paths = self.0.keys().chain(other.0.keys());
         let paths: std::collections::BTreeSet<&String> = paths.collect();
-        let all = paths.into_iter().map(|path| Difference {
-            path: path.clone(),
-            here: self.value(path).to_owned(),
-            there: other.value(path).to_owned(),
-        });
-        let all = all.filter(|one| one.here != one.there);
+        let theirs = Theirs::new(other);
+        let all = paths.into_iter();
+        let all = all.filter(|path| self.0.get(*path) != other.0.get(*path));
+        let all = all.map(|path| self.difference(other, &theirs, path));
         let is_shared = |one: &Difference| {
             let (section, name) = one.path.split_once('/').unwrap_or_default();
             let shared = format!("Shared/{name}");
-            let values = (self.value(&shared), other.value(&shared));
-            section != "Shared" && values == (&one.here, &one.there)
+            let values = |path| (self.value(path), other.value(path));
+            section != "Shared" && values(&shared) == values(&one.path)
         };
         all.filter(|one| !is_shared(one)).collect()
     }
@@ -163,7 +187,7 @@ fn is_own(place: &str) -> bool {
 }
 
 /// The name of the element at the end of a path.
-fn element(path: &str) -> &str {
+pub(super) fn element(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.split('[').next().unwrap_or(name)
 }
@@ -298,6 +322,70 @@ mod tests {
         assert_eq!(told(2, 2), ["Shared/TagA"]);
         assert_eq!(told(2, 3), ["Pm/TagA", "Shared/TagA"]);
         assert_eq!(told(1, 2), ["Pm/TagA"]);
+    }
+
+    #[test]
+    fn what_this_program_always_writes_out_is_there() {
+        let stock = of(|text| text);
+        let own = Theirs::new(&stock);
+        for row in weft_config::reference() {
+            assert!(!own.do_not_know(&row.path), "{}", row.path);
+        }
+        let of_sections = stock.0.keys().filter(|path| path.contains('/'));
+        for path in of_sections {
+            assert!(!is_unknown_here(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_only_one_of_two_versions_knows_is_told_as_that() {
+        let stock = of(|text| text);
+        let mut later = stock.clone();
+        let new = ["Sm/NotYetMade", "VirtualFabrics/VirtualFabric/NotYetMade"];
+        for path in new {
+            later.0.insert(path.to_owned(), "3".to_owned());
+        }
+        let told = |one: &Settings, other: &Settings| {
+            let all = one.differences(other).into_iter();
+            let words = all.map(|one| (one.path, one.here, one.there, one.of_version));
+            words.collect::<Vec<_>>()
+        };
+        let words = |path: &str, here: &str, there: &str, of_version| {
+            (
+                path.to_owned(),
+                here.to_owned(),
+                there.to_owned(),
+                of_version,
+            )
+        };
+        assert_eq!(
+            told(&stock, &later),
+            new.map(|path| words(path, "not known", "3", true))
+        );
+        // The other way: Lmc is one that each version that knows it writes out.
+        let mut earlier = stock.clone();
+        earlier.0.remove("Sm/Lmc");
+        assert_eq!(
+            told(&stock, &earlier),
+            [words("Sm/Lmc", "0", "not known", true)]
+        );
+        assert_eq!(
+            told(&earlier, &stock),
+            [words("Sm/Lmc", "absent", "0", false)]
+        );
+        // What the other one may lack though it knows it is a difference, and so is all where there is nothing.
+        let mut own = stock.clone();
+        own.0
+            .insert("Sm/PreDefinedTopology/Enabled".to_owned(), "1".to_owned());
+        assert!(told(&own, &stock).iter().all(|one| !one.3));
+        let mut more = stock.clone();
+        more.0.insert(
+            "VirtualFabrics/VirtualFabric[9]/Name".to_owned(),
+            "x".to_owned(),
+        );
+        assert!(told(&more, &stock).iter().all(|one| !one.3));
+        let none = stock.differences(&Settings::default());
+        assert!(none.iter().all(|one| !one.of_version));
     }
 
     #[test]

@@ -46,6 +46,10 @@ impl Peering {
                 },
                 behind_time: behind_since.and_then(|at| at.elapsed().try_into().ok()),
                 settings: follower.settings.clone().filter(|_| leads),
+                refused: match leads {
+                    true => follower.refused.clone(),
+                    false => String::new(),
+                },
             }
         });
         followed.into_iter().chain(followers).collect()
@@ -98,6 +102,11 @@ fn followed(following: &Following) -> v1::Peer {
             .behind_since
             .and_then(|at| at.elapsed().try_into().ok()),
         settings: following.settings.clone(),
+        refused: following
+            .refused
+            .clone()
+            .filter(|_| following.leads)
+            .unwrap_or_default(),
     }
 }
 

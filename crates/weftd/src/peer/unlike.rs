@@ -83,7 +83,8 @@ impl Unlike {
             .own
             .as_ref()
             .is_some_and(|own| own.refuses_other_settings);
-        let unlike = refuses && !self.differences().is_empty();
+        let differs = self.differences().iter().any(|one| !one.of_version);
+        let unlike = refuses && differs;
         if unlike && follows && role == SmState::STANDBY {
             self.told = true;
             return Some(true);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod access_check;
 mod access_limits;
 mod admission;
 mod audit;
@@ -58,6 +59,7 @@ mod registrations;
 mod replacements;
 mod reports;
 mod rolling;
+mod rolling_pair;
 mod route_details;
 mod scarcity;
 mod services;

@@ -12,12 +12,12 @@ use crate::pair::Pair;
 use crate::process::output;
 
 /// The fabric of the stored state.
-const TREE: &str = "fattree:16,radix=8";
+pub(crate) const TREE: &str = "fattree:16,radix=8";
 /// Where the format version is in the state, in the registrations and in the totals of counters.
 const VERSION: std::ops::Range<usize> = 8..12;
 
 /// A directory with the earlier state.
-fn earlier() -> TempDir {
+pub(crate) fn earlier() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(stock_config(), dir.path().join("opafm.xml")).unwrap();
     let state = dir.path().join("state");
@@ -30,18 +30,26 @@ fn earlier() -> TempDir {
 }
 
 fn version(file: &Path) -> u32 {
-    let bytes = fs::read(file).unwrap();
+    version_of(&fs::read(file).unwrap())
+}
+
+/// Format version of a state, of registrations or of totals.
+pub(crate) fn version_of(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(bytes[VERSION].try_into().unwrap())
 }
 
 /// Writes a later version than any that there is into a file.
 fn make_later(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
-    bytes[VERSION].copy_from_slice(&99_u32.to_be_bytes());
+    make_later_bytes(&mut bytes);
     fs::write(file, bytes).unwrap();
 }
 
-fn has_all(daemon: &Daemon) {
+pub(crate) fn make_later_bytes(bytes: &mut [u8]) {
+    bytes[VERSION].copy_from_slice(&99_u32.to_be_bytes());
+}
+
+pub(crate) fn has_all(daemon: &Daemon) {
     let lids = daemon.weft_ok(&["report", "lids"]);
     for (lid, name) in [
         ("0x0200", "node1 hfi1_0"),

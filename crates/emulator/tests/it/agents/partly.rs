@@ -96,6 +96,25 @@ fn a_liar_answers_with_what_it_holds_or_with_what_it_should() {
 }
 
 #[test]
+fn what_is_denied_is_written_all_the_same() {
+    let mut player = Player::new("one-switch:3,radix=8");
+    let node = player.node_info(&[1]).node_guid;
+    let table = AttributeId::LINEAR_FDB;
+    let denies = Claims {
+        denies: Some(table),
+        ..Claims::default()
+    };
+    claim(&mut player, node, denies);
+    let asked = [5; 64];
+    let answered = player.set(&[1], table, ONE, &asked);
+    assert_eq!(answered.0, status::INVALID_ATTRIB);
+    assert_eq!(player.get(&[1], table, ONE), (0, asked.to_vec()));
+    // Others are as before.
+    let info = |info: &mut PortInfo| info.subnet_timeout = 9;
+    assert_eq!(player.change_port(&[1], 0, info).0, 0);
+}
+
+#[test]
 fn answers_come_from_the_lid_that_is_claimed() {
     let mut player = Player::new("one-switch:3,radix=8");
     player.program_one_switch(3);

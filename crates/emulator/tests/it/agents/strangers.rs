@@ -107,6 +107,32 @@ fn a_switch_that_checks_does_so_at_its_port() {
 }
 
 #[test]
+fn a_wrong_q_key_is_counted_and_told_by_the_host_that_gets_it() {
+    let (mut player, _, [node, to]) = player();
+    let mut attempt = |q_key| {
+        player.control(Control::UseQKey {
+            node,
+            port: PortNum(1),
+            to,
+            q_key,
+            count: 3,
+        });
+        let told = player.drain();
+        let counted = player.port_info_register(to, PortNum(1)).violations_q_key;
+        (told, counted)
+    };
+    assert_eq!(attempt(0x8001_0000), (Vec::new(), 0));
+    let (told, counted) = attempt(0x1234);
+    assert_eq!((told.len(), counted), (1, 3));
+    let (issuer, Trap::BadQKey(data)) = trap(&told[0]) else {
+        panic!("{:?}", trap(&told[0]));
+    };
+    assert_eq!(issuer, Lid(3));
+    assert_eq!((data.lid1, data.lid2, data.key), (Lid(2), Lid(3), 0x1234));
+    assert_eq!((data.qp1, data.qp2), (1, 1));
+}
+
+#[test]
 fn a_wrong_m_key_is_counted_and_told() {
     let (mut player, switch, hosts) = player();
     let (status, _) = player.change_port(&[1], 0, |info| {

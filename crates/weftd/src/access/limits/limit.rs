@@ -1,8 +1,9 @@
 //! A limit of the file of rules: which calls it concerns, and what it asks of them.
 
+use std::fmt;
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use weft_api::ChangingCall;
 use weft_manager::sm::disabled::LISTED_MAX;
 
@@ -59,7 +60,7 @@ fn is_identity(name: &str) -> bool {
 }
 
 /// How much of the fabric may be out of use at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct AtMost {
     drained_switches: Option<u32>,
     drained_links: Option<u32>,
@@ -106,6 +107,68 @@ pub(in crate::access) struct Limit {
     asks: Asks,
     /// Whether it refuses calls, or the log alone says that it would.
     enforce: bool,
+}
+
+/// A limit for people and programs.
+#[derive(Debug, Serialize)]
+pub(in crate::access) struct Described {
+    name: String,
+    /// Whom it concerns; everybody where both are empty.
+    roles: Vec<Role>,
+    callers: Vec<String>,
+    /// When it holds.
+    #[serde(flatten)]
+    times: Times,
+    /// The methods that it refuses, or that need a reason; none where it counts.
+    methods: Vec<&'static str>,
+    reason: bool,
+    #[serde(flatten)]
+    at_most: AtMost,
+    enforce: bool,
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.name)?;
+        let whom = self.roles.iter().map(|role| role.name().to_owned());
+        let whom: Vec<String> = whom.chain(self.callers.iter().cloned()).collect();
+        if !whom.is_empty() {
+            write!(f, ", {}", whom.join(", "))?;
+        }
+        let times = self.times.to_string();
+        if !times.is_empty() {
+            write!(f, ", {times}")?;
+        }
+        let AtMost {
+            drained_switches,
+            drained_links,
+            disabled_ports,
+        } = self.at_most;
+        let counted = [
+            (drained_switches, "drained switches"),
+            (drained_links, "drained links"),
+            (disabled_ports, "disabled ports"),
+        ];
+        let counted = counted.iter();
+        let counted =
+            counted.filter_map(|(most, what)| Some(format!("at most {} {what}", (*most)?)));
+        let counted: Vec<String> = counted.collect();
+        match (self.reason, counted.is_empty()) {
+            (true, _) => write!(f, ": asks for a reason")?,
+            (false, false) => write!(f, ": {}", counted.join(", "))?,
+            (false, true) => write!(f, ": refuses")?,
+        }
+        if counted.is_empty() {
+            match self.methods.len() == changing().len() {
+                true => write!(f, " for all changes")?,
+                false => write!(f, " {}", self.methods.join(", "))?,
+            }
+        }
+        match self.enforce {
+            true => Ok(()),
+            false => write!(f, " (only told, not enforced)"),
+        }
+    }
 }
 
 /// What a limit asks of the calls that it concerns.
@@ -192,6 +255,42 @@ impl Limit {
         &self.name
     }
 
+    /// Whether it may concern calls of this caller in this role.
+    pub(in crate::access) fn is_about(&self, caller: &Caller, role: Role) -> bool {
+        let is_role = self.roles.is_empty() || self.roles.contains(&role);
+        let mut callers = self.callers.iter();
+        is_role && (self.callers.is_empty() || callers.any(|name| caller.is_called(name)))
+    }
+
+    /// What it says.
+    pub(in crate::access) fn describe(&self) -> Described {
+        let reason = self.asks == Asks::Reason;
+        let at_most = match self.asks {
+            Asks::AtMost(at_most) => at_most,
+            Asks::None | Asks::Reason => AtMost::default(),
+        };
+        let all = || {
+            let all = changing().iter();
+            all.filter(|(_, takes)| *takes || !reason)
+                .map(|(name, _)| *name)
+        };
+        let methods = match (self.asks, self.methods.as_slice()) {
+            (Asks::AtMost(_), _) => Vec::new(),
+            (_, []) => all().collect(),
+            (_, named) => named.iter().map(|one| one.0).collect(),
+        };
+        Described {
+            name: self.name.clone(),
+            roles: self.roles.clone(),
+            callers: self.callers.clone(),
+            times: self.times.clone(),
+            methods,
+            reason,
+            at_most,
+            enforce: self.enforce,
+        }
+    }
+
     pub(super) fn is_enforced(&self) -> bool {
         self.enforce
     }
@@ -203,14 +302,11 @@ impl Limit {
             method,
             at,
         } = call;
-        let is_role = self.roles.is_empty() || self.roles.contains(role);
-        let is_caller =
-            self.callers.is_empty() || self.callers.iter().any(|name| caller.is_called(name));
         let is_method = match self.methods.as_slice() {
             [] => changing().iter().any(|(name, _)| name == method),
             methods => methods.iter().any(|one| one.0 == *method),
         };
-        is_role && is_caller && is_method && self.times.has(*at)
+        self.is_about(caller, *role) && is_method && self.times.has(*at)
     }
 
     /// Why a call is not to be made, whatever it would do; `reason` is whether it has one.

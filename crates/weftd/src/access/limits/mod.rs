@@ -24,7 +24,7 @@ use super::rules::Rules;
 use super::{Access, Role};
 use crate::grpc::{DOMAIN, Facts};
 use limit::Call;
-pub(super) use limit::Limit;
+pub(super) use limit::{Described, Limit};
 use times::Moment;
 
 /// Most limits of a file.

@@ -1,7 +1,9 @@
 //! Days of the week and hours of the day at which a limit holds, in the time zone of the daemon.
 
+use std::fmt;
+
 use chrono::{Datelike, Local, Timelike, Weekday};
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Minutes of an hour, and of a day.
 const HOUR: u16 = 60;
@@ -41,11 +43,50 @@ impl<'de> Deserialize<'de> for Day {
     }
 }
 
+impl Day {
+    fn name(self) -> &'static str {
+        match self.0 {
+            Weekday::Mon => "Monday",
+            Weekday::Tue => "Tuesday",
+            Weekday::Wed => "Wednesday",
+            Weekday::Thu => "Thursday",
+            Weekday::Fri => "Friday",
+            Weekday::Sat => "Saturday",
+            Weekday::Sun => "Sunday",
+        }
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
 /// Hours of a day, `08:00-18:30`; `22:00-06:00` go on until the next morning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hours {
     from: u16,
     to: u16,
+}
+
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |minutes: u16| format!("{:02}:{:02}", minutes / HOUR, minutes % HOUR);
+        write!(f, "{}-{}", of(self.from), of(self.to))
+    }
+}
+
+impl Serialize for Hours {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }
 
 impl Hours {
@@ -79,10 +120,19 @@ impl<'de> Deserialize<'de> for Hours {
 }
 
 /// When a limit holds: always where neither days nor hours are given.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Times {
     pub(super) days: Vec<Day>,
     pub(super) hours: Vec<Hours>,
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.days.iter().map(Day::to_string);
+        let hours = self.hours.iter().map(Hours::to_string);
+        let all: Vec<String> = days.chain(hours).collect();
+        f.write_str(&all.join(", "))
+    }
 }
 
 impl Times {
