@@ -95,7 +95,7 @@ impl Keys {
         let start = match header.mgmt_class {
             class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
             class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
-            class::SUBN_ADM => return self.in_administration(&header, mad),
+            class::SUBN_ADM => return self.in_administration(mad),
             _ => return,
         };
         self.mask_at(mad, SMP_M_KEY);
@@ -110,13 +110,15 @@ impl Keys {
         }
     }
 
-    /// Masks the SM_Key of a request to subnet administration, the key of the service that it registers or looks for, and that of
-    /// a notice that is reported.
-    fn in_administration(&mut self, header: &MadHeader, mad: &mut [u8]) {
+    /// Masks the SM_Key of a datagram of subnet administration, the keys of services in it, and that of a notice that is reported.
+    fn in_administration(&mut self, mad: &mut [u8]) {
         self.mask_at(mad, CLASS_AT);
-        if let Some(key) = service::key_in_request(header) {
-            self.mask_at(mad, DATA_AT + key);
-            self.mask_at(mad, DATA_AT + key + 8);
+        if service::is_record(mad) {
+            service::each_half(mad, |half| match half.len() {
+                8 => self.mask_at(half, 0),
+                // A segment ends within it.
+                _ => half.fill(0),
+            });
         }
         if service::is_notice(mad) {
             self.in_notice(mad.get_mut(DATA_AT..).unwrap_or_default());
