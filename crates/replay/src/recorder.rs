@@ -31,6 +31,7 @@ pub(crate) const SA_PUBLISHED: u8 = 9;
 pub(crate) const SA_CALL: u8 = 10;
 pub(crate) const SA_CHECKPOINT: u8 = 11;
 pub(crate) const SA_CHECKPOINT_PART: u8 = 12;
+pub(crate) const SA_RESTS: u8 = 13;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
