@@ -70,6 +70,30 @@ fn no_key_stays_in_a_datagram() {
     }
 }
 
+#[test]
+fn a_key_behind_the_head_is_seen_and_none_where_there_is_none() {
+    for (attribute, at, len) in [
+        (AttributeId::PORT_INFO, PORT_INFO_M_KEY, PortInfo::LEN),
+        (
+            AttributeId::PORT_INFO,
+            PORT_INFO_STRIDE + PORT_INFO_M_KEY,
+            2 * PORT_INFO_STRIDE,
+        ),
+        (AttributeId::NODE_INFO, 40, 48),
+    ] {
+        for key in [0, OTHER] {
+            let mut data = vec![0; len];
+            data[at..at + 8].copy_from_slice(&key.to_be_bytes());
+            let mut mad = Vec::new();
+            Smp::set(attribute, 1, 7, KEY).write_lid_routed(&data, &mut mad);
+            let mut masked = mad.clone();
+            Keys::default().in_datagram(&mut masked);
+            let is_masked = masked[SMP_M_KEY + 8..] != mad[SMP_M_KEY + 8..];
+            assert_eq!(Keys::has_more(&mad), is_masked, "{attribute:?} {key}");
+        }
+    }
+}
+
 /// The headers of an answer or a request with records of services, and a key.
 fn envelope() -> Envelope {
     let header = SaHeader {
