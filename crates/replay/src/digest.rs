@@ -12,7 +12,7 @@ use weft_manager::{Output, SaOutput};
 use weft_wire::packet::Packet;
 use weft_wire::rmpp::CLASS_AT;
 
-use crate::keys::{Keys, service};
+use crate::keys::{Keys, SMP_M_KEY, service};
 
 /// Of all outputs so far, keys masked.
 pub(crate) struct Digest {
@@ -83,12 +83,29 @@ impl Digest {
         self.numbers(9, &[u64::from(is_ok)]);
     }
 
+    /// Most have no key, or one in their head alone, and need not be copied.
     fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
-        let mut mad = std::mem::take(&mut self.masked);
-        mad.clone_from(&packet.mad);
-        keys.in_datagram(&mut mad);
-        self.datagram(packet, &mad);
-        self.masked = mad;
+        let mad = &packet.mad;
+        let head = mad.split_at_checked(SMP_M_KEY);
+        let head = head.and_then(|(head, rest)| Some((head, rest.split_first_chunk()?)));
+        if let Some((head, (key, rest))) = head
+            && !Keys::has_more(mad)
+        {
+            let masked = keys.masked_bytes(*key);
+            if masked == *key {
+                return self.datagram(packet, mad);
+            }
+            self.head(packet);
+            for part in [head, &masked, rest] {
+                self.hash.write(part);
+            }
+            return;
+        }
+        let mut masked = std::mem::take(&mut self.masked);
+        masked.clone_from(mad);
+        keys.in_datagram(&mut masked);
+        self.datagram(packet, &masked);
+        self.masked = masked;
     }
 
     /// Keys are in records of services, which go in segments, and in notices.
@@ -114,8 +131,14 @@ impl Digest {
         self.masked = mad;
     }
 
-    /// A datagram with these bytes in place of its own.
+    /// A datagram with these bytes in place of its own, as many as those.
     fn datagram(&mut self, packet: &Packet, mad: &[u8]) {
+        self.head(packet);
+        self.hash.write(mad);
+    }
+
+    /// What is before the bytes of a datagram: its kind, addresses and length.
+    fn head(&mut self, packet: &Packet) {
         let numbers = [
             packet.slid.0.into(),
             packet.dlid.0.into(),
@@ -123,9 +146,14 @@ impl Digest {
             packet.pkey.0.into(),
             packet.dest_qp.into(),
             packet.src_qp.into(),
+            packet.mad.len() as u64,
         ];
-        self.numbers(1, &numbers);
-        self.bytes(1, mad);
+        let mut head = [1; 1 + 7 * 8];
+        for (to, number) in head[1..].chunks_exact_mut(8).zip(numbers) {
+            to.copy_from_slice(&u64::to_le_bytes(number));
+        }
+        // One call: each costs more than what it adds.
+        self.hash.write(&head);
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot) {

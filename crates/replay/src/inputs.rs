@@ -11,9 +11,9 @@ use crate::checkpoint::{CHECKPOINT_MAX, Checkpoint};
 use crate::file::{FileError, Header, Next, Reader};
 use crate::recorder::{
     CALL, CHECKPOINT, CHECKPOINT_PART, CHUNK_HEAD, CHUNK_TAIL, PLANNED, RECEIVED, SA_CALL,
-    SA_CHECKPOINT, SA_CHECKPOINT_PART, SA_PUBLISHED, SA_RECEIVED, SA_TICK, TICK,
+    SA_CHECKPOINT, SA_CHECKPOINT_PART, SA_PUBLISHED, SA_RECEIVED, SA_RESTS, SA_TICK, TICK,
 };
-use crate::sa::SaWhat;
+use crate::sa::{SaRest, SaWhat};
 
 /// A step's input.
 #[derive(Debug, Clone)]
@@ -52,8 +52,22 @@ pub(crate) struct Entry {
     /// The manager's time.
     pub(crate) at: Tick,
     pub(crate) what: What,
-    /// None where the manager did not come to the end of this input; then nothing follows.
+    /// None where the manager did not come to the end of this input; then nothing follows. None of a rest either.
     pub(crate) digest: Option<Expected>,
+    /// Byte of the file at which its chunk begins.
+    pub(crate) chunk_at: u64,
+}
+
+impl Entry {
+    /// Memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let held = match &self.what {
+            What::Received(packet) | What::Sa(SaWhat::Received(packet)) => packet.mad.len(),
+            What::Checkpoint(state) | What::Sa(SaWhat::Checkpoint(state)) => state.bytes().len(),
+            What::Tick | What::Planned(_) | What::Call(_) | What::Sa(_) => 0,
+        };
+        size_of::<Self>() + held
+    }
 }
 
 /// The digest of all outputs at the end of an input.
@@ -142,11 +156,20 @@ impl<R: Read> Inputs<R> {
         };
         // The manager's end is the recording's.
         self.ended = is_open && !matches!(what, What::Sa(_));
-        let digest = match is_open {
-            true => None,
-            false => Some(self.digest()?),
+        let digest = match (is_open, &what) {
+            (true, _) => None,
+            (false, What::Sa(SaWhat::Rests(_))) => {
+                self.digest()?;
+                None
+            }
+            (false, _) => Some(self.digest()?),
         };
-        Ok(Some(Entry { at, what, digest }))
+        Ok(Some(Entry {
+            at,
+            what,
+            digest,
+            chunk_at: self.chunk_at,
+        }))
     }
 
     fn digest(&mut self) -> Result<Expected, FileError> {
@@ -229,6 +252,7 @@ impl<R: Read> Inputs<R> {
             SA_TICK => SaWhat::Tick,
             SA_RECEIVED => SaWhat::Received(self.packet()?),
             SA_PUBLISHED => SaWhat::Published(self.number()?),
+            SA_RESTS => SaWhat::Rests(self.rest()?),
             SA_CALL => {
                 let len = self.number()?;
                 let call = weft_state::read(self.bytes(len)?);
@@ -250,6 +274,7 @@ impl<R: Read> Inputs<R> {
             SA_TICK => {}
             SA_RECEIVED => drop(self.packet()?),
             SA_PUBLISHED => drop(self.number()?),
+            SA_RESTS => drop(self.rest()?),
             SA_CALL | SA_CHECKPOINT | SA_CHECKPOINT_PART => {
                 let len = self.number()?;
                 self.bytes(len)?;
@@ -260,8 +285,17 @@ impl<R: Read> Inputs<R> {
     }
 
     fn unknown(&self, kind: u8) -> FileError {
-        let most = SA_CHECKPOINT_PART;
+        let most = SA_RESTS;
         self.damaged(&format!("an input of kind {kind}, allowed are 1 to {most}"))
+    }
+
+    fn rest(&mut self) -> Result<SaRest, FileError> {
+        let [number] = self.array()?;
+        SaRest::of(number).ok_or_else(|| {
+            self.damaged(&format!(
+                "subnet administration rests for a reason {number}"
+            ))
+        })
     }
 
     /// The next piece of a checkpoint, and all of it where that is the last.
@@ -336,10 +370,15 @@ impl<R: Read> Inputs<R> {
     }
 
     /// What is wrong with the chunk at hand.
-    pub(crate) fn damaged(&self, why: &str) -> FileError {
-        FileError::Damaged {
-            at: self.chunk_at,
-            why: why.to_owned(),
-        }
+    fn damaged(&self, why: &str) -> FileError {
+        damaged(self.chunk_at, why)
+    }
+}
+
+/// What is wrong with the chunk that begins at a byte of the file.
+pub(crate) fn damaged(chunk_at: u64, why: &str) -> FileError {
+    FileError::Damaged {
+        at: chunk_at,
+        why: why.to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use weft_state::Masks;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::rmpp::{CLASS_AT, DATA_AT};
-use weft_wire::sm::aggregate::segments_mut;
+use weft_wire::sm::aggregate::{segments, segments_mut};
 use weft_wire::sm::{AttributeId, Notice, PortInfo};
 use weft_wire::smp::{DIRECTED_HEADER_LEN, LID_ROUTED_HEADER_LEN};
 
@@ -22,8 +22,10 @@ const MASKED: u64 = 0x4B45_5900;
 const KEYS_MAX: usize = 4096;
 
 /// Offset of M_Key in an SMP, and in the contents of attributes.
-const SMP_M_KEY: usize = MadHeader::LEN;
+pub(crate) const SMP_M_KEY: usize = MadHeader::LEN;
 const PORT_INFO_M_KEY: usize = 112;
+/// From one port's attribute to the next.
+const PORT_INFO_STRIDE: usize = PortInfo::LEN.next_multiple_of(8);
 const SM_INFO_SM_KEY: usize = 8;
 const NOTICE_M_KEY: usize = 32 + 16;
 /// A notice about a wrong M_Key (`STL_TRAP_BAD_M_KEY`).
@@ -53,9 +55,14 @@ impl Keys {
         }
     }
 
+    /// A key as it is in a datagram.
+    pub(crate) fn masked_bytes(&mut self, key: [u8; 8]) -> [u8; 8] {
+        self.mask(u64::from_be_bytes(key)).to_be_bytes()
+    }
+
     fn mask_at(&mut self, bytes: &mut [u8], at: usize) {
         if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>) {
-            *field = self.mask(u64::from_be_bytes(*field)).to_be_bytes();
+            *field = self.masked_bytes(*field);
         }
     }
 
@@ -95,7 +102,7 @@ impl Keys {
         let start = match header.mgmt_class {
             class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
             class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
-            class::SUBN_ADM => return self.in_administration(&header, mad),
+            class::SUBN_ADM => return self.in_administration(mad),
             _ => return,
         };
         self.mask_at(mad, SMP_M_KEY);
@@ -110,13 +117,36 @@ impl Keys {
         }
     }
 
-    /// Masks the SM_Key of a request to subnet administration, the key of the service that it registers or looks for, and that of
-    /// a notice that is reported.
-    fn in_administration(&mut self, header: &MadHeader, mad: &mut [u8]) {
+    /// Whether a datagram of subnet management may have a key behind its head.
+    pub(crate) fn has_more(mad: &[u8]) -> bool {
+        // Read in place: every datagram that the manager sends passes here.
+        let Some(head) = mad.first_chunk::<{ MadHeader::LEN }>() else {
+            return false;
+        };
+        let start = match head[1] {
+            class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
+            class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
+            _ => return true,
+        };
+        let payload = mad.get(start..).unwrap_or_default();
+        let attribute = AttributeId(u16::from_be_bytes([head[16], head[17]]));
+        if attribute != AttributeId::AGGREGATE {
+            return has_key(attribute, payload);
+        }
+        let count = u32::from_be_bytes([head[20], head[21], head[22], head[23]]);
+        let mut segments = segments(payload, count as usize).flatten();
+        segments.any(|segment| has_key(segment.attribute, segment.data))
+    }
+
+    /// Masks the SM_Key of a datagram of subnet administration, the keys of services in it, and that of a notice that is reported.
+    fn in_administration(&mut self, mad: &mut [u8]) {
         self.mask_at(mad, CLASS_AT);
-        if let Some(key) = service::key_in_request(header) {
-            self.mask_at(mad, DATA_AT + key);
-            self.mask_at(mad, DATA_AT + key + 8);
+        if service::is_record(mad) {
+            service::each_half(mad, |half| match half.len() {
+                8 => self.mask_at(half, 0),
+                // A segment ends within it.
+                _ => half.fill(0),
+            });
         }
         if service::is_notice(mad) {
             self.in_notice(mad.get_mut(DATA_AT..).unwrap_or_default());
@@ -128,7 +158,7 @@ impl Keys {
             AttributeId::SM_INFO => self.mask_at(data, SM_INFO_SM_KEY),
             AttributeId::NOTICE => self.in_notice(data),
             AttributeId::PORT_INFO => {
-                for port in data.chunks_mut(PortInfo::LEN.next_multiple_of(8)) {
+                for port in data.chunks_mut(PORT_INFO_STRIDE) {
                     self.mask_at(port, PORT_INFO_M_KEY);
                 }
             }
@@ -141,6 +171,18 @@ impl Keys {
         if Notice::decode(data).is_ok_and(|notice| notice.trap_number == BAD_M_KEY) {
             self.mask_at(data, NOTICE_M_KEY);
         }
+    }
+}
+
+/// Whether an attribute may have a key that is not 0.
+fn has_key(attribute: AttributeId, data: &[u8]) -> bool {
+    match attribute {
+        AttributeId::SM_INFO | AttributeId::NOTICE => true,
+        AttributeId::PORT_INFO => {
+            let mut ports = data.chunks(PORT_INFO_STRIDE);
+            ports.any(|port| port.get(PORT_INFO_M_KEY..PORT_INFO_M_KEY + 8) != Some(&[0; 8]))
+        }
+        _ => false,
     }
 }
 

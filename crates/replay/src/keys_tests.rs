@@ -3,6 +3,11 @@ use weft_wire::Layout;
 use weft_wire::sm::{AttributeId, Notice, PortInfo, SmInfo, TrapBadMKey};
 use weft_wire::smp::Smp;
 
+use weft_state::{State, Writer};
+use weft_wire::header::version;
+use weft_wire::rmpp::{Envelope, Receiver, RmppHeader, Sender, kind};
+use weft_wire::sa::{SaHeader, ServiceRecord, attribute};
+
 use super::*;
 
 const KEY: u64 = 0x1122_3344_5566_7788;
@@ -62,5 +67,120 @@ fn no_key_stays_in_a_datagram() {
         let mut again = mad.clone();
         keys.in_datagram(&mut again);
         assert_eq!(again, mad);
+    }
+}
+
+#[test]
+fn a_key_behind_the_head_is_seen_and_none_where_there_is_none() {
+    for (attribute, at, len) in [
+        (AttributeId::PORT_INFO, PORT_INFO_M_KEY, PortInfo::LEN),
+        (
+            AttributeId::PORT_INFO,
+            PORT_INFO_STRIDE + PORT_INFO_M_KEY,
+            2 * PORT_INFO_STRIDE,
+        ),
+        (AttributeId::NODE_INFO, 40, 48),
+    ] {
+        for key in [0, OTHER] {
+            let mut data = vec![0; len];
+            data[at..at + 8].copy_from_slice(&key.to_be_bytes());
+            let mut mad = Vec::new();
+            Smp::set(attribute, 1, 7, KEY).write_lid_routed(&data, &mut mad);
+            let mut masked = mad.clone();
+            Keys::default().in_datagram(&mut masked);
+            let is_masked = masked[SMP_M_KEY + 8..] != mad[SMP_M_KEY + 8..];
+            assert_eq!(Keys::has_more(&mad), is_masked, "{attribute:?} {key}");
+        }
+    }
+}
+
+/// The headers of an answer or a request with records of services, and a key.
+fn envelope() -> Envelope {
+    let header = SaHeader {
+        sm_key: KEY,
+        attribute_offset: (ServiceRecord::LEN / 8) as u16,
+        ..SaHeader::default()
+    };
+    let mut class = [0; SaHeader::LEN];
+    header.encode(&mut class);
+    Envelope {
+        mad: MadHeader {
+            base_version: version::OPA,
+            mgmt_class: class::SUBN_ADM,
+            attribute_id: attribute::SERVICE_RECORD,
+            ..MadHeader::default()
+        },
+        class,
+    }
+}
+
+/// So many records with keys, which the segments of an answer cut at any place.
+fn records(count: usize) -> Vec<u8> {
+    let mut record = [1; ServiceRecord::LEN];
+    record[40..48].copy_from_slice(&KEY.to_be_bytes());
+    record[48..56].copy_from_slice(&OTHER.to_be_bytes());
+    record.repeat(count)
+}
+
+fn has_key(bytes: &[u8]) -> bool {
+    let keys = [KEY, OTHER].map(u64::to_be_bytes);
+    bytes
+        .windows(8)
+        .any(|eight| keys.iter().any(|key| eight == key))
+}
+
+/// What is written of a value, and the same made of it.
+fn kept<T: State>(value: &T) -> (Vec<u8>, T) {
+    let mut keys = Keys::default();
+    let mut writer = Writer::new(&mut keys);
+    value.write(&mut writer);
+    let bytes = writer.into_bytes();
+    let again = weft_state::read(&bytes).unwrap();
+    (bytes, again)
+}
+
+#[test]
+fn no_key_stays_in_a_transfer_under_way() {
+    let mut answer = Sender::new(envelope(), records(40), 1992, 3);
+    let mut segment = Vec::new();
+    assert!(answer.poll(&mut segment));
+    assert!(has_key(&segment));
+    let (bytes, mut again) = kept(&answer);
+    assert!(!has_key(&bytes));
+    again.rewind();
+    let mut other = Vec::new();
+    assert!(again.poll(&mut other));
+    assert!(!has_key(&other));
+    assert_eq!(other.len(), segment.len());
+    assert_eq!(other[DATA_AT..][..40], segment[DATA_AT..][..40]);
+
+    let mut request = Receiver::new(1 << 16, 8);
+    request.push(&segment).unwrap();
+    let (bytes, again) = kept(&request);
+    assert!(!has_key(&bytes));
+    assert!(again.envelope().unwrap().mad == envelope().mad);
+}
+
+#[test]
+fn no_key_stays_in_any_segment_and_the_rest_of_it_does() {
+    let mut answer = Sender::new(envelope(), records(40), 1992, 3);
+    let mut whole = Vec::new();
+    let mut segment = Vec::new();
+    for number in 1..=answer.segments() {
+        assert!(answer.poll(&mut segment), "{number}");
+        let ack = RmppHeader {
+            rmpp_type: kind::ACK,
+            segment_num: number,
+            payload_len: number + 1,
+            ..RmppHeader::default()
+        };
+        answer.handle(&ack).unwrap();
+        Keys::default().in_datagram(&mut segment);
+        whole.extend_from_slice(&segment[DATA_AT..]);
+    }
+    assert!(!has_key(&whole));
+    for (at, byte) in whole.iter().enumerate() {
+        let is_key = (40..56).contains(&(at % ServiceRecord::LEN));
+        assert!(is_key || *byte == 1, "byte {at}");
     }
 }

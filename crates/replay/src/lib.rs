@@ -10,6 +10,7 @@
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
 //! | `inputs` | the inputs of a file, one after the other |
+//! | `ordered` | the same in the order in which they came |
 //! | `player` | a manager that is given inputs |
 //! | `replay` | the replay of a file, step by step |
 //! | `sa` | subnet administration, beside the manager in the same recording |
@@ -27,6 +28,7 @@ mod digest;
 pub mod file;
 mod inputs;
 mod keys;
+mod ordered;
 mod player;
 mod recorded;
 mod recorder;
@@ -40,6 +42,6 @@ pub use file::{CORE, FileError, Header, VERSION, Writer};
 pub use inputs::What;
 pub use recorded::Recorded;
 pub use recorder::{Recorder, Sink};
-pub use replay::{Match, Replay, Step};
-pub use sa::{FrozenSa, RecordedSa, SaCall, SaWhat};
+pub use replay::{Match, Replay, ReplayedManager, Step};
+pub use sa::{FrozenSa, RecordedSa, SaCall, SaRest, SaWhat};
 pub use shorten::{Pace, ShortenError, Shortened, Shown, shorten};

@@ -69,6 +69,13 @@ impl Player {
         self.manager.as_ref().and_then(Recorded::last_plan)
     }
 
+    /// Passes on the inputs that are recorded so far.
+    pub(crate) fn flush(&mut self) {
+        if let Some(manager) = &mut self.manager {
+            manager.flush();
+        }
+    }
+
     /// The digest of all outputs so far.
     pub(crate) fn digest(&self) -> u64 {
         self.manager.as_ref().map_or(0, Recorded::digest)

@@ -13,6 +13,8 @@ use crate::sa::FrozenSa;
 const CHUNK: usize = 128 * 1024;
 /// Bytes that an input may have more than there was room for before it, of a datagram and what is beside it.
 const INPUT: usize = 4 * 1024;
+/// Bytes of a datagram's addresses.
+const ADDRESSES: usize = 19;
 /// Bytes of a chunk before its inputs: whether the last of them came to its end.
 pub(crate) const CHUNK_HEAD: usize = 1;
 /// Bytes of a chunk after them: the whole digest.
@@ -31,6 +33,7 @@ pub(crate) const SA_PUBLISHED: u8 = 9;
 pub(crate) const SA_CALL: u8 = 10;
 pub(crate) const SA_CHECKPOINT: u8 = 11;
 pub(crate) const SA_CHECKPOINT_PART: u8 = 12;
+pub(crate) const SA_RESTS: u8 = 13;
 
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
@@ -183,15 +186,17 @@ impl Recorder {
     }
 
     pub(crate) fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
-        self.chunk.extend(packet.slid.0.to_le_bytes());
-        self.chunk.extend(packet.dlid.0.to_le_bytes());
-        self.chunk.push(packet.sl.0);
-        self.chunk.extend(packet.pkey.0.to_le_bytes());
-        self.chunk.extend(packet.dest_qp.to_le_bytes());
-        self.chunk.extend(packet.src_qp.to_le_bytes());
+        let mut head = [0; ADDRESSES];
+        head[..4].copy_from_slice(&packet.slid.0.to_le_bytes());
+        head[4..8].copy_from_slice(&packet.dlid.0.to_le_bytes());
+        head[8] = packet.sl.0;
+        head[9..11].copy_from_slice(&packet.pkey.0.to_le_bytes());
+        head[11..15].copy_from_slice(&packet.dest_qp.to_le_bytes());
+        head[15..].copy_from_slice(&packet.src_qp.to_le_bytes());
+        self.chunk.extend_from_slice(&head);
         self.number(packet.mad.len() as u64);
         let start = self.chunk.len();
-        self.chunk.extend(&packet.mad);
+        self.chunk.extend_from_slice(&packet.mad);
         keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
     }
 

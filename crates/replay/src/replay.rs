@@ -7,7 +7,8 @@ use weft_fabric::Tick;
 use weft_manager::{Manager, Output, PlanInput, Sa, SaOutput};
 
 use crate::file::{FileError, Header};
-use crate::inputs::{Entry, Expected, Inputs, What};
+use crate::inputs::{Entry, What, damaged};
+use crate::ordered::Ordered;
 use crate::player::{Done, Player};
 use crate::recorded::Recorded;
 use crate::sa::{SaDone, SaPlayer, SaWhat};
@@ -42,9 +43,12 @@ pub struct Step {
     pub panic: Option<String>,
 }
 
+/// A manager, with the plan that it asked for and has not yet.
+pub type ReplayedManager = (Recorded, Option<Arc<PlanInput>>);
+
 /// A replay.
 pub struct Replay<R> {
-    inputs: Inputs<R>,
+    inputs: Ordered<R>,
     /// What reading the first input came to, until it is asked for.
     first: Option<Result<Option<Entry>, FileError>>,
     player: Player,
@@ -67,7 +71,7 @@ impl<R: Read> Replay<R> {
     /// # Errors
     /// [`FileError`] where it is no recording, or begins with a checkpoint of another program.
     pub fn new(from: R) -> Result<Self, FileError> {
-        let mut inputs = Inputs::new(from)?;
+        let mut inputs = Ordered::new(from)?;
         let first = match inputs.next() {
             Err(error @ FileError::OtherProgram { .. }) => return Err(error),
             first => Some(first),
@@ -95,8 +99,14 @@ impl<R: Read> Replay<R> {
     }
 
     /// The manager after the last step, with the plan that it asked for and has not yet; none before the first.
-    pub fn into_manager(self) -> Option<(Recorded, Option<Arc<PlanInput>>)> {
+    pub fn into_manager(self) -> Option<ReplayedManager> {
         self.player.into_manager()
+    }
+
+    /// The manager after the last step as [`Self::into_manager`], and subnet administration where the recording has it, with the
+    /// recording's time at the moment from which it counts.
+    pub fn into_both(self) -> Option<(ReplayedManager, Option<(Tick, Sa)>)> {
+        Some((self.player.into_manager()?, self.sa.into_start()))
     }
 
     /// Subnet administration after the last step; none before the first of its own.
@@ -122,12 +132,13 @@ impl<R: Read> Replay<R> {
             return Ok(None);
         }
         let next = self.first.take().unwrap_or_else(|| self.inputs.next());
-        let Some(Entry { at, what, digest }) = next? else {
+        let Some(entry) = next? else {
             return Ok(None);
         };
         self.steps += 1;
-        if let What::Sa(input) = &what {
-            let (answers, matches, panic) = self.answer(at, input, digest)?;
+        if let What::Sa(input) = &entry.what {
+            let (answers, matches, panic) = self.answer(&entry, input)?;
+            let Entry { at, what, .. } = entry;
             return Ok(Some(Step {
                 number: self.steps,
                 at,
@@ -138,6 +149,12 @@ impl<R: Read> Replay<R> {
                 panic,
             }));
         }
+        let Entry {
+            at,
+            what,
+            digest,
+            chunk_at,
+        } = entry;
         let (outputs, panic) = match self.player.run(at, &what) {
             Done::Handled(outputs) => (outputs, None),
             Done::Panicked(outputs, words) => (outputs, Some(words)),
@@ -147,11 +164,11 @@ impl<R: Read> Replay<R> {
                 (Vec::new(), None)
             }
             Done::Refused(error) => {
-                return Err(self.inputs.damaged(&format!("its checkpoint: {error}")));
+                return Err(damaged(chunk_at, &format!("its checkpoint: {error}")));
             }
             Done::Misplaced => {
                 let why = "a manager is not made, or a checkpoint read, first and once";
-                return Err(self.inputs.damaged(why));
+                return Err(damaged(chunk_at, why));
             }
         };
         if let (What::Checkpoint(_), Some(manager)) = (&what, self.player.manager()) {
@@ -180,12 +197,15 @@ impl<R: Read> Replay<R> {
     /// An input of subnet administration: what it put out, whether that is as recorded, and the words of a panic.
     fn answer(
         &mut self,
-        at: Tick,
+        entry: &Entry,
         what: &SaWhat,
-        digest: Option<Expected>,
     ) -> Result<(Vec<SaOutput>, Match, Option<String>), FileError> {
+        let refused = |why: &str| Err(damaged(entry.chunk_at, why));
+        if let SaWhat::Rests(_) = what {
+            return Ok((Vec::new(), self.sa_match(), None));
+        }
         let is_checkpoint = matches!(what, SaWhat::Checkpoint(_));
-        let (answers, panic) = match self.sa.run(at, what) {
+        let (answers, panic) = match self.sa.run(entry.at, what) {
             SaDone::Handled(answers) => (answers, None),
             SaDone::Panicked(answers, words) => (answers, Some(words)),
             // The manager's outputs have parted before, so that it has published others.
@@ -196,26 +216,32 @@ impl<R: Read> Replay<R> {
             SaDone::NoSnapshot(number) => {
                 let why =
                     format!("subnet administration has snapshot {number}, which is not published");
-                return Err(self.inputs.damaged(&why));
+                return refused(&why);
             }
             SaDone::Misplaced => {
-                let why = "subnet administration does not begin with its state";
-                return Err(self.inputs.damaged(why));
+                return refused("subnet administration does not begin with its state");
             }
             SaDone::Refused(error) => {
                 let why = format!("the state of subnet administration: {error}");
-                return Err(self.inputs.damaged(&why));
+                return refused(&why);
             }
         };
         // It begins anew.
         self.sa_parted &= !is_checkpoint;
-        let matches = digest.map_or(Match::Unknown, |recorded| {
-            self.sa_parted |= panic.is_some() || !recorded.is(self.sa.digest());
-            match self.sa_parted {
-                true => Match::Other,
-                false => Match::Same,
+        let matches = match entry.digest {
+            Some(recorded) => {
+                self.sa_parted |= panic.is_some() || !recorded.is(self.sa.digest());
+                self.sa_match()
             }
-        });
+            None => Match::Unknown,
+        };
         Ok((answers, matches, panic))
+    }
+
+    fn sa_match(&self) -> Match {
+        match self.sa_parted {
+            true => Match::Other,
+            false => Match::Same,
+        }
     }
 }

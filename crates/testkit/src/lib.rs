@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`world`] | one manager with one emulator |
+//! | [`administration`] | subnet administration beside it |
 //! | [`cluster`] | several managers with one emulator |
 //! | [`door`] | datagrams counted where they enter the emulator |
 //! | [`digest`] | datagrams and times of a run, to compare it with another |
@@ -13,6 +14,7 @@
 //! | [`oracle`] | the rules of a fabric |
 //! | [`campaign`] | faults drawn from a seed, and checks of the rules after each |
 
+pub mod administration;
 pub mod campaign;
 pub mod cluster;
 pub mod digest;
@@ -25,5 +27,6 @@ pub mod tape;
 pub mod view;
 pub mod world;
 
+pub use administration::Administration;
 pub use tape::Tape;
 pub use world::{NoTap, Tap, Wait, World, WorldError};

@@ -1,11 +1,11 @@
 //! Recordings of the managers of a run, in memory.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weft_replay::{Frozen, Header, Recorder, Sink, Writer};
+use weft_replay::{Frozen, FrozenSa, Header, Recorder, Sink, Writer};
 
 /// The recordings of a run, in order: one for each manager that was started, or several.
 #[derive(Debug, Clone, Default)]
@@ -45,12 +45,28 @@ impl Tape {
     /// # Errors
     /// Where zstd cannot begin.
     pub fn recorder(&self, source: &str) -> io::Result<Recorder> {
-        let writer = self.track(source)?;
-        Ok(Recorder::new(Box::new(Chunks {
+        self.recorders(source).map(|(manager, _)| manager)
+    }
+
+    /// The same, with one for its subnet administration in the same recordings.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn recorders(&self, source: &str) -> io::Result<(Recorder, Recorder)> {
+        let newest = Arc::new(Mutex::new(Newest {
+            writer: self.track(source)?,
+            number: 0,
+        }));
+        let chunks = Chunks {
             tape: self.clone(),
             source: source.to_owned(),
-            writer,
-        })))
+            newest: Arc::clone(&newest),
+        };
+        let sa_chunks = SaChunks { newest, number: 0 };
+        Ok((
+            Recorder::new(Box::new(chunks)),
+            Recorder::new(Box::new(sa_chunks)),
+        ))
     }
 
     /// The next recording.
@@ -86,16 +102,34 @@ impl Write for Track {
     }
 }
 
+/// The recording that is written.
+#[derive(Debug)]
+struct Newest {
+    writer: Writer<Track>,
+    /// Counts those of a manager.
+    number: u64,
+}
+
+impl Newest {
+    fn take(&mut self, chunk: &[u8]) -> bool {
+        self.writer.chunk(chunk).is_ok()
+    }
+}
+
+fn lock(newest: &Mutex<Newest>) -> MutexGuard<'_, Newest> {
+    newest.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[derive(Debug)]
 struct Chunks {
     tape: Tape,
     source: String,
-    writer: Writer<Track>,
+    newest: Arc<Mutex<Newest>>,
 }
 
 impl Sink for Chunks {
     fn take(&mut self, chunk: Vec<u8>) -> bool {
-        self.writer.chunk(&chunk).is_ok()
+        lock(&self.newest).take(&chunk)
     }
 
     fn is_full(&self) -> bool {
@@ -109,9 +143,38 @@ impl Sink for Chunks {
         let Ok(writer) = self.tape.track(&self.source) else {
             return false;
         };
-        self.writer = writer;
+        let mut newest = lock(&self.newest);
+        newest.writer = writer;
+        newest.number += 1;
         let mut is_written = true;
-        with.write(|chunk| is_written &= self.writer.chunk(chunk).is_ok());
+        with.write(|chunk| is_written &= newest.take(chunk));
+        is_written
+    }
+}
+
+#[derive(Debug)]
+struct SaChunks {
+    newest: Arc<Mutex<Newest>>,
+    /// The recording that has its state.
+    number: u64,
+}
+
+impl Sink for SaChunks {
+    fn take(&mut self, chunk: Vec<u8>) -> bool {
+        let mut newest = lock(&self.newest);
+        // What is not passed on before the manager turns to the next recording is lost.
+        newest.number != self.number || newest.take(&chunk)
+    }
+
+    fn is_full(&self) -> bool {
+        lock(&self.newest).number != self.number
+    }
+
+    fn begin_sa(&mut self, with: FrozenSa) -> bool {
+        let mut newest = lock(&self.newest);
+        self.number = newest.number;
+        let mut is_written = true;
+        with.write(|chunk| is_written &= newest.take(chunk));
         is_written
     }
 }

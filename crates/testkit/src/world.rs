@@ -10,12 +10,14 @@ use weft_manager::congestion::{Congestion, CongestionInput, CongestionOutput, Co
 use weft_manager::io::{Command, CommandError, Event, Input, Output, Reply};
 use weft_manager::sm::Settings;
 use weft_manager::sm::reroute::{Arrangement, Basis, Change, Condition, RerouteError};
-use weft_manager::{Manager, MulticastLid, PlanInput, Planner};
-use weft_replay::Recorded;
+use weft_manager::{Manager, MulticastLid, Planner, Sa, SaInput, SaOutput, SaSettings};
+use weft_replay::{Recorded, Recorder, ReplayedManager};
+use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
 use thiserror::Error;
 
+use crate::administration::Administration;
 use crate::door::Door;
 use crate::oracle::Breach;
 use crate::reader::Reader;
@@ -75,15 +77,17 @@ const STEPS_PER_PORT_MAX: u64 = 2_000;
 /// Ports that a node may have.
 const PORTS_MAX: u64 = 256;
 
-/// A manager that is started, recorded where there is a tape.
+/// A manager that is started, recorded where there is a tape, and the recorder of its subnet administration.
 fn started(
     now: Tick,
     settings: Settings,
     stored: Option<&[u8]>,
     tape: Option<&Tape>,
-) -> Result<Recorded, WorldError> {
-    let recorder = tape.map(|tape| tape.recorder("testkit")).transpose()?;
-    Ok(Recorded::new(now, settings, stored, recorder))
+) -> Result<(Recorded, Option<Recorder>), WorldError> {
+    let recorders = tape.map(|tape| tape.recorders("testkit")).transpose()?;
+    let (recorder, sa_recorder) = recorders.unzip();
+    let manager = Recorded::new(now, settings, stored, recorder);
+    Ok((manager, sa_recorder))
 }
 
 /// A manager and the fabric that it manages.
@@ -97,6 +101,9 @@ pub struct World<T: Tap = NoTap> {
     /// Where its inputs are recorded, and those of later ones.
     tape: Option<Tape>,
     planner: Planner,
+    /// Records subnet administration, once that begins.
+    sa_recorder: Option<Recorder>,
+    administration: Option<Administration>,
     /// Writes congestion control, after the first request.
     congestion: Option<Congestion>,
     /// Its settings that devices refused.
@@ -150,7 +157,7 @@ impl<T: Tap> World<T> {
             is_sm: true,
         };
         emulator.handle(Tick(0), emulated::Input::Control(is_sm))?;
-        let mut manager = started(Tick(0), settings, None, tape.as_ref())?;
+        let (mut manager, sa_recorder) = started(Tick(0), settings, None, tape.as_ref())?;
         manager.handle(Tick(0), Input::Tick);
         Ok(Self {
             emulator,
@@ -158,6 +165,8 @@ impl<T: Tap> World<T> {
             manager,
             tape,
             planner: Planner::default(),
+            sa_recorder,
+            administration: None,
             congestion: None,
             refusals: Vec::new(),
             now: Tick(0),
@@ -174,10 +183,11 @@ impl<T: Tap> World<T> {
     }
 
     /// A manager of a recording that goes on with another fabric, from `now`. `host` is its port there, and `plan` what it
-    /// has asked for and has not yet.
+    /// has asked for and has not yet. Subnet administration goes on beside it where it is given.
     pub fn going_on(
         now: Tick,
-        (manager, plan): (Recorded, Option<Arc<PlanInput>>),
+        (manager, plan): ReplayedManager,
+        administration: Option<Administration>,
         emulator: Emulator,
         host: (Guid, PortNum),
         tap: T,
@@ -193,6 +203,8 @@ impl<T: Tap> World<T> {
             manager,
             tape: None,
             planner,
+            sa_recorder: None,
+            administration,
             congestion: None,
             refusals: Vec::new(),
             now,
@@ -240,6 +252,17 @@ impl<T: Tap> World<T> {
         &self.door
     }
 
+    /// Subnet administration, where there is one.
+    pub fn administration(&self) -> Option<&Sa> {
+        self.administration.as_ref().map(Administration::sa)
+    }
+
+    /// The datagrams that it sent since the last call.
+    pub fn take_answers(&mut self) -> Vec<(Tick, Packet)> {
+        let administration = self.administration.as_mut();
+        administration.map_or_else(Vec::new, Administration::take_sent)
+    }
+
     /// The manager's events since the last call.
     pub fn take_events(&mut self) -> Vec<(Tick, Event)> {
         std::mem::take(&mut self.events)
@@ -256,7 +279,9 @@ impl<T: Tap> World<T> {
     /// [`WorldError::Tape`].
     pub fn restart(&mut self, settings: Settings) -> Result<(), WorldError> {
         let stored = self.stored.as_deref();
-        self.manager = started(self.now, settings, stored, self.tape.as_ref())?;
+        let started = started(self.now, settings, stored, self.tape.as_ref())?;
+        (self.manager, self.sa_recorder) = started;
+        self.administration = None;
         self.planner = Planner::new(self.planner.takes());
         if let Some(reader) = &mut self.reader {
             reader.begin();
@@ -265,8 +290,19 @@ impl<T: Tap> World<T> {
         Ok(())
     }
 
+    /// Begins subnet administration beside the manager, recorded where that is.
+    pub fn administer(&mut self, settings: SaSettings) {
+        let recorder = self.sa_recorder.take();
+        let start = (Tick(0), Sa::new(settings));
+        self.administration = Some(Administration::recorded(self.now, start, recorder));
+        self.administered(SaInput::Published(self.manager.snapshot()));
+    }
+
     /// Ends the recording of the manager with all that it has done.
     pub fn end_tape(&mut self) {
+        if let Some(administration) = &mut self.administration {
+            administration.flush(self.now);
+        }
         self.manager.stop_recording();
     }
 
@@ -394,10 +430,12 @@ impl<T: Tap> World<T> {
     /// When the next thing happens.
     pub fn deadline(&self) -> Option<Tick> {
         let writer = self.congestion.as_ref().and_then(Congestion::deadline);
+        let administration = self.administration.as_ref();
         let deadlines = [
             self.manager.deadline(),
             self.planner.deadline(),
             self.emulator.deadline(),
+            administration.and_then(Administration::deadline),
             writer,
         ];
         deadlines.into_iter().flatten().min()
@@ -423,6 +461,7 @@ impl<T: Tap> World<T> {
                 self.note_time(next)?;
                 self.emulator.handle(self.now, emulated::Input::Tick)?;
                 self.manager.handle(self.now, Input::Tick);
+                self.administered(SaInput::Tick);
                 if let Some(writer) = &mut self.congestion {
                     writer.handle(self.now, CongestionInput::Tick);
                 }
@@ -456,8 +495,10 @@ impl<T: Tap> World<T> {
     /// Carries datagrams to and fro until neither side has any.
     fn exchange(&mut self) -> Result<(), WorldError> {
         for _ in 0..self.steps_max {
-            let moved =
-                self.take_from_manager()? | self.take_from_writer()? | self.take_from_emulator();
+            let moved = self.take_from_manager()?
+                | self.take_from_administration()?
+                | self.take_from_writer()?
+                | self.take_from_emulator();
             if !moved {
                 return Ok(());
             }
@@ -476,10 +517,14 @@ impl<T: Tap> World<T> {
                     if let Some(reader) = &mut self.reader {
                         reader.published(&snapshot);
                     }
+                    self.administered(SaInput::Published(snapshot));
                 }
                 Output::Persist(bytes) => self.stored = Some(bytes),
                 Output::Event(event) => self.note(event),
-                Output::Notice(_) | Output::RegistrationsLost { .. } => {}
+                Output::Notice(notice) => self.administered(SaInput::Notice(notice)),
+                Output::RegistrationsLost { asked } => {
+                    self.administered(SaInput::RegistrationsLost { asked });
+                }
                 Output::Reply { id, result } => {
                     self.replies.insert(id, result);
                 }
@@ -488,6 +533,33 @@ impl<T: Tap> World<T> {
         while let Some(planned) = self.planner.ready(self.now) {
             moved = true;
             self.manager.handle(self.now, planned);
+        }
+        Ok(moved)
+    }
+
+    /// Passes an input to subnet administration, where there is one.
+    fn administered(&mut self, input: SaInput) {
+        if let Some(administration) = &mut self.administration {
+            administration.handle(self.now, input);
+        }
+    }
+
+    fn take_from_administration(&mut self) -> Result<bool, WorldError> {
+        let mut moved = false;
+        while let Some(output) = self
+            .administration
+            .as_mut()
+            .and_then(|administration| administration.poll(self.now))
+        {
+            moved = true;
+            match output {
+                SaOutput::Send(packet) => self.send(packet)?,
+                SaOutput::Multicast(groups) => self.multicast(groups),
+                SaOutput::Storm(storm) => {
+                    self.manager.handle(self.now, Input::MulticastStorm(storm));
+                }
+                SaOutput::Groups(_) | SaOutput::Stale | SaOutput::Persist(_) => {}
+            }
         }
         Ok(moved)
     }
@@ -547,7 +619,12 @@ impl<T: Tap> World<T> {
                 if let Some(writer) = &mut self.congestion {
                     writer.handle(self.now, CongestionInput::Received(packet.clone()));
                 }
-                self.manager.handle(self.now, Input::Received(packet));
+                match &mut self.administration {
+                    Some(administration) if packet.mad.get(1) == Some(&class::SUBN_ADM) => {
+                        administration.handle(self.now, SaInput::Received(packet));
+                    }
+                    _ => self.manager.handle(self.now, Input::Received(packet)),
+                }
             }
         }
         moved

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{self, MissedTickBehavior};
@@ -22,9 +22,10 @@ use weft_transport::{Closed, Connection};
 use weft_wire::packet::Packet;
 
 use crate::attachment::Detached;
+use crate::clock::Clock;
 use crate::error::DaemonError;
 use crate::event::DaemonEvent;
-use crate::event_hub::{EventHub, unix_time_ns};
+use crate::event_hub::EventHub;
 use crate::fabric::Source;
 use crate::mad_dispatch::{Line, MadDispatch};
 use crate::metrics::Metrics;
@@ -73,9 +74,7 @@ pub(crate) struct Engine {
     plans: Plans,
     hub: Arc<EventHub>,
     metrics: Arc<Metrics>,
-    start: Instant,
-    /// The start, nanoseconds since 1970.
-    start_unix_ns: u64,
+    clock: Clock,
     persist: watch::Sender<Latest>,
     last_id: u64,
     ports: HashMap<u64, PortCommand>,
@@ -151,8 +150,7 @@ impl Engine {
             plans,
             hub,
             metrics,
-            start: Instant::now(),
-            start_unix_ns: unix_time_ns(),
+            clock: Clock::start(),
             persist,
             last_id: 0,
             ports: HashMap::new(),
@@ -289,9 +287,13 @@ impl Engine {
         }
     }
 
-    /// The manager's time: since 1970 at the start, as what it stores has times, and steady from there on.
+    /// The manager's clock.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     fn now(&self) -> Tick {
-        Tick(self.start_unix_ns) + self.start.elapsed()
+        self.clock.now()
     }
 
     /// Time until the manager's next deadline.

@@ -10,6 +10,7 @@ mod baselines;
 mod black_box;
 mod changes;
 mod clears;
+mod clock;
 mod config;
 mod control;
 mod counters;

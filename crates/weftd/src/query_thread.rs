@@ -12,7 +12,7 @@ mod keeping;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use tokio::time;
@@ -32,9 +32,9 @@ use weft_wire::header::class;
 use weft_wire::packet::Packet;
 
 use crate::clears::{ClearRequest, Waiting};
+use crate::clock::Clock;
 use crate::dbsync_log::{groups_left_out, tell_dbsync};
 use crate::engine::{BoxFuture, Lost, Memberships, Role, finish};
-use crate::event_hub::unix_time_ns;
 use crate::event_log::log_refusal;
 use crate::kept_images::KeptImages;
 use crate::mad_dispatch::Line;
@@ -71,7 +71,7 @@ pub(crate) struct Queries {
     /// Those who wait for counters to be set to zero.
     clearing: Waiting,
     feeds: Feeds,
-    start: Instant,
+    clock: Clock,
     is_master: bool,
     to_send: Vec<Packet>,
     /// What the manager is told when all of that is sent: it may take the link down that an answer goes by.
@@ -85,11 +85,12 @@ pub(crate) struct Queries {
 
 impl Queries {
     /// With the settings of this moment, and with the file that registrations are kept in. `recorder` takes the inputs of
-    /// subnet administration.
+    /// subnet administration; their times are of the manager's clock, so that the order is known in which both had theirs.
     pub(crate) fn new(
         mut feeds: Feeds,
         keeping: Option<(PathBuf, Writes)>,
         recorder: Option<Recorder>,
+        clock: Clock,
     ) -> Self {
         let settings = feeds.settings.borrow_and_update().clone();
         let (file, writes) = keeping.unzip();
@@ -98,9 +99,9 @@ impl Queries {
         }
         let mut queries = Self {
             sa: RecordedSa::new(
-                Tick(0),
+                clock.since_start(),
                 restored(settings.sa, file.as_deref()),
-                recorder.map(|recorder| (recorder, Tick(unix_time_ns()))),
+                recorder.map(|recorder| (recorder, clock.began())),
             ),
             cables: Cables::new(settings.cables),
             congestion: Congestion::new(settings.congestion),
@@ -112,7 +113,7 @@ impl Queries {
             meter: settings.link_rules.map(ErrorMeter::new),
             clearing: Waiting::default(),
             feeds,
-            start: Instant::now(),
+            clock,
             is_master: false,
             to_send: Vec::new(),
             storms: Vec::new(),
@@ -209,7 +210,7 @@ impl Queries {
     }
 
     fn now(&self) -> Tick {
-        Tick(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        self.clock.since_start()
     }
 
     /// Time until the next deadline.

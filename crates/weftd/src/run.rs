@@ -343,12 +343,6 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
     }
     let now = Tick(unix_time_ns());
     let mut manager = Recorded::new(now, settings, stored.as_deref(), recording.recorder);
-    let queries = Queries::new(feeds, keeping, recording.sa_recorder);
-    let stop_queries = stopping.receiver();
-    parts.thread(queries_heart, move || async move {
-        queries.run(stop_queries).await;
-        Ok(())
-    })?;
     if asks_for_mandate {
         manager.tell(now, Told::Mandate(Mandate::Withheld(None)));
     }
@@ -367,6 +361,12 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         dispatch,
         to_queries,
     );
+    let queries = Queries::new(feeds, keeping, recording.sa_recorder, manager.clock());
+    let stop_queries = stopping.receiver();
+    parts.thread(queries_heart, move || async move {
+        queries.run(stop_queries).await;
+        Ok(())
+    })?;
     let stop_manager = stopping.receiver();
     parts.thread(manager_heart, move || async move {
         let result = manager

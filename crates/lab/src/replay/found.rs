@@ -8,7 +8,7 @@ use std::io::BufReader;
 use serde_json::{Value, json};
 use weft_fabric::Tick;
 use weft_manager::{Manager, Sa};
-use weft_replay::{CORE, FileError, Header, Match, Replay, Step, VERSION, What};
+use weft_replay::{CORE, FileError, Header, Match, Replay, SaWhat, Step, VERSION, What};
 
 use super::Arguments;
 use super::words::{answer_kind, answer_words, input_words, output_kind, output_words};
@@ -35,6 +35,8 @@ pub(super) struct Found {
     /// The recording says that the manager did not come to the end of its last input.
     ends_open: bool,
     pub(super) is_stopped: bool,
+    /// Times at which the recording of subnet administration rests.
+    sa_rests: u64,
 }
 
 impl Found {
@@ -81,8 +83,9 @@ impl Found {
             self.begun = step.at;
         }
         self.steps = step.number;
-        if !matches!(step.what, What::Sa(_)) {
-            self.last = step.at;
+        self.last = self.last.max(step.at);
+        if matches!(step.what, What::Sa(SaWhat::Rests(_))) {
+            self.sa_rests += 1;
         }
         *self.inputs.entry(step.what.name()).or_default() += 1;
         for output in &step.outputs {
@@ -183,12 +186,10 @@ pub(super) fn as_text(name: &str, header: &Header, found: &Found, replay: &FileR
         text += &state_words(manager);
     }
     if let Some(sa) = replay.sa() {
-        let registered = sa.registered();
-        let _ = writeln!(
-            text,
-            "  subnet administration: {} services, {} subscriptions, {} transfers",
-            registered.services, registered.subscriptions, registered.transfers
-        );
+        text += &sa_words(sa);
+    }
+    if found.sa_rests > 0 {
+        text += "  subnet administration is not recorded for a time, see --steps\n";
     }
     let _ = writeln!(text, "  result: {}", result(found).trim_end());
     text
@@ -204,6 +205,7 @@ pub(super) fn as_json(header: &Header, found: &Found, replay: &FileReplay) -> Va
         "outputs": found.outputs,
         "state": replay.manager().map(state_json),
         "sa": replay.sa().map(sa_json),
+        "sa_rests": found.sa_rests,
         "same": found.held(),
         "parted": found.parted,
         "panic": found.panic,
@@ -214,7 +216,17 @@ pub(super) fn as_json(header: &Header, found: &Found, replay: &FileReplay) -> Va
     })
 }
 
-fn sa_json(sa: &Sa) -> Value {
+/// What subnet administration holds, a line.
+pub(super) fn sa_words(sa: &Sa) -> String {
+    let registered = sa.registered();
+    format!(
+        "  subnet administration: {} services, {} subscriptions, {} transfers\n",
+        registered.services, registered.subscriptions, registered.transfers
+    )
+}
+
+/// The same as JSON.
+pub(super) fn sa_json(sa: &Sa) -> Value {
     let registered = sa.registered();
     json!({
         "services": registered.services,

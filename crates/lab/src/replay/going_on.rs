@@ -3,7 +3,8 @@
 //! The fabric is emulated from what the recording shows: each node as it was with most cables, and all links of then.
 //! What the manager sent up to the place is sent to it, and links go down and come up as the manager published, so that
 //! its registers are those that the manager wrote. Where the recording begins with a checkpoint, devices begin with what
-//! they had confirmed until then.
+//! they had confirmed until then. Subnet administration goes on beside the manager; no program runs on the hosts, so that nobody asks
+//! it anything, registers or answers its reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,18 +17,20 @@ use weft_fabric::topology::TopologyBuilder;
 use weft_fabric::{Guid, Node, PortNum, PortRef, Snapshot, Tick, Topology, powered_on};
 use weft_manager::io::Event;
 use weft_manager::sm::device_registers::DeviceRegisters;
-use weft_manager::{Manager, Output};
+use weft_manager::{Manager, Output, Sa};
 use weft_replay::{Step, What};
-use weft_testkit::{NoTap, World};
+use weft_testkit::{Administration, NoTap, World};
 use weft_wire::enums::SmState;
+use weft_wire::packet::Packet;
 
-use super::found::{FileReplay, Found, state_json, state_words};
+use super::found::{FileReplay, Found, sa_json, sa_words, state_json, state_words};
 use super::registers;
+use super::words::sent_words;
 use super::{Arguments, open};
 
 /// Longest time, seconds.
 const SECONDS_MAX: f64 = 86_400.0;
-/// Events that are printed at most.
+/// Events, and datagrams of subnet administration, that are printed at most.
 const EVENTS_MAX: usize = 10_000;
 
 /// A port by its node's GUID.
@@ -61,13 +64,14 @@ pub(super) fn run(
     let Emulated {
         mut emulator, down, ..
     } = begin.after(up_to, found.steps)?;
-    let manager = replay.into_manager().ok_or("the recording is empty")?;
+    let (manager, sa) = replay.into_both().ok_or("the recording is empty")?;
+    let administration = sa.map(|sa| Administration::new(found.last, sa));
     if seen.checkpoint.is_some() {
         // Some of it was sent before the checkpoint, and confirmed since.
         registers::write(emulator.network_mut(), manager.0.device_registers());
     }
     let before = manager.0.snapshot();
-    let mut world = World::going_on(found.last, manager, emulator, host, NoTap);
+    let mut world = World::going_on(found.last, manager, administration, emulator, host, NoTap);
     let until = found.last + time;
     world.run_until(until).map_err(|error| error.to_string())?;
     let told = Told {
@@ -75,10 +79,12 @@ pub(super) fn run(
         down,
         silent: missing(&topology, &before),
         events: world.take_events(),
+        answers: world.take_answers(),
     };
+    let ends = (world.manager(), world.administration());
     Ok(match arguments.json {
-        true => format!("{}\n", told.json(found, world.manager(), until)),
-        false => told.text(found, world.manager(), until),
+        true => format!("{}\n", told.json(found, ends, until)),
+        false => told.text(found, ends, until),
     })
 }
 
@@ -318,10 +324,28 @@ struct Told<'a> {
     /// Names of the nodes that the manager did not have.
     silent: Vec<String>,
     events: Vec<(Tick, Event)>,
+    /// Datagrams of subnet administration.
+    answers: Vec<(Tick, Packet)>,
 }
 
+/// The manager at the end, and subnet administration where there is one.
+type Ends<'a> = (&'a Manager, Option<&'a Sa>);
+
 impl Told<'_> {
-    fn text(&self, found: &Found, manager: &Manager, until: Tick) -> String {
+    /// Events and datagrams in order, in words.
+    fn lines(&self) -> Vec<(Tick, String)> {
+        let events = self.events.iter();
+        let events = events.map(|(at, event)| (*at, format!("{event:?}")));
+        let answers = self.answers.iter().map(|(at, packet)| {
+            let words = format!("subnet administration {}", sent_words(packet));
+            (*at, words)
+        });
+        let mut lines: Vec<(Tick, String)> = events.chain(answers).collect();
+        lines.sort_by_key(|(at, _)| *at);
+        lines
+    }
+
+    fn text(&self, found: &Found, (manager, sa): Ends<'_>, until: Tick) -> String {
         let (nodes, links) = (self.topology.len(), self.topology.links().count());
         let down = self.down.len();
         let mut text = format!(
@@ -332,21 +356,28 @@ impl Told<'_> {
         if !self.silent.is_empty() {
             let _ = writeln!(text, "  answer now: {}", self.silent.join(", "));
         }
-        for (at, event) in self.events.iter().take(EVENTS_MAX) {
-            let _ = writeln!(text, "{:12.6} s  {event:?}", found.seconds(*at));
+        let lines = self.lines();
+        for (at, words) in lines.iter().take(EVENTS_MAX) {
+            let _ = writeln!(text, "{:12.6} s  {words}", found.seconds(*at));
         }
-        let more = self.events.len().saturating_sub(EVENTS_MAX);
+        let more = lines.len().saturating_sub(EVENTS_MAX);
         if more > 0 {
-            let _ = writeln!(text, "and {more} more events");
+            let _ = writeln!(text, "and {more} more events and datagrams");
         }
         let _ = writeln!(text, "at {:.6} s", found.seconds(until));
-        text + &state_words(manager)
+        text + &state_words(manager) + &sa.map(sa_words).unwrap_or_default()
     }
 
-    fn json(&self, found: &Found, manager: &Manager, until: Tick) -> Value {
+    fn json(&self, found: &Found, (manager, sa): Ends<'_>, until: Tick) -> Value {
         let events = self.events.iter().take(EVENTS_MAX);
         let events: Vec<Value> = events
             .map(|(at, event)| json!({ "seconds": found.seconds(*at), "event": event }))
+            .collect();
+        let answers = self.answers.iter().take(EVENTS_MAX);
+        let answers: Vec<Value> = answers
+            .map(
+                |(at, packet)| json!({ "seconds": found.seconds(*at), "what": sent_words(packet) }),
+            )
             .collect();
         json!({
             "from_step": found.steps,
@@ -357,8 +388,11 @@ impl Told<'_> {
             "answer_now": self.silent,
             "events": events,
             "events_left_out": self.events.len().saturating_sub(EVENTS_MAX),
+            "answers": answers,
+            "answers_left_out": self.answers.len().saturating_sub(EVENTS_MAX),
             "seconds": found.seconds(until),
             "state": state_json(manager),
+            "sa": sa.map(sa_json),
         })
     }
 }

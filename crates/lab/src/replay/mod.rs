@@ -1,4 +1,4 @@
-//! `weft-lab replay`: runs the manager over a recording of its inputs, and compares what it puts out.
+//! `weft-lab replay`: runs the manager and subnet administration over a recording of their inputs, and compares what they put out.
 
 mod found;
 mod going_on;
@@ -23,7 +23,8 @@ pub(crate) struct Arguments {
     /// A recording of weftd: an incident, or a file of the directory recordings.N.
     file: PathBuf,
     /// Stop after this step: step:N, sweep:N when that sweep begins, event:KIND such as event:DeviceFault,
-    /// event:KIND:TEXT where its words contain the text, panic, or seconds since the recording's beginning, such as 12.5.
+    /// event:KIND:TEXT where its words contain the text, answer:TEXT where the words of what subnet administration puts out do,
+    /// panic, or seconds since the recording's beginning, such as 12.5.
     #[arg(long, value_name = "WHERE", value_parser = until::parse)]
     until: Option<Until>,
     /// Print the steps, and what each put out; with --last only the last ones.
@@ -32,8 +33,8 @@ pub(crate) struct Arguments {
     /// Number of the last steps that --steps prints.
     #[arg(long, value_name = "N", requires = "steps")]
     last: Option<usize>,
-    /// Go on from there for so many seconds of the manager's time, with an emulated fabric of all nodes and links that
-    /// the recording shows, whose nodes all answer.
+    /// Go on from there for so many seconds of the manager's time, subnet administration beside it, with an emulated fabric of
+    /// all nodes and links that the recording shows, whose nodes all answer.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["shorten", "steps"]
     )]
     go_on: Option<Duration>,
-    /// Write the shortest recording that is found in which --until's sweep, event or panic still shows.
+    /// Write the shortest recording that is found in which --until's sweep, event, answer or panic still shows.
     #[arg(long, value_name = "OUT", requires = "until", conflicts_with = "steps")]
     shorten: Option<PathBuf>,
     /// Seconds for which --shorten looks for a shorter one.

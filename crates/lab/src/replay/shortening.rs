@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
     if matches!(until, Until::Step(_) | Until::Seconds(_)) {
         return Err(
             "--shorten looks for what shows in other steps and at other times as well, \
-                    wanted --until event:KIND, panic or sweep:N"
+                    wanted --until event:KIND, answer:TEXT, panic or sweep:N"
                 .to_owned(),
         );
     }
@@ -29,8 +29,8 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
     let source = open(&arguments.file)?.header().source.clone();
     let file = File::open(&arguments.file).map_err(|error| format!("{name}: {error}"))?;
     let tape = Tape::default();
-    let recorder = tape.recorder(&format!("{source}, shortened"));
-    let recorder = recorder.map_err(|error| error.to_string())?;
+    let recorders = tape.recorders(&format!("{source}, shortened"));
+    let recorders = recorders.map_err(|error| error.to_string())?;
     let bar = ProgressBar::new_spinner();
     let until_when = Instant::now() + Duration::from_secs(arguments.within);
     let goes_on = |left: usize| {
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
         Instant::now() < until_when
     };
     let shows = |shown: weft_replay::Shown<'_>| until.is_shown(shown);
-    let found = quietly(|| shorten(BufReader::new(file), recorder, shows, goes_on));
+    let found = quietly(|| shorten(BufReader::new(file), recorders, shows, goes_on));
     bar.finish_and_clear();
     let found = found.map_err(|error| format!("{name}: {error}"))?;
     let bytes = tape.files().pop().unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments, until: &Until, out: &Path) -> Result<St
     })
 }
 
-/// Runs with panics of the manager untold: they are what is looked for.
+/// Runs with panics untold: they are what is looked for.
 fn quietly<T>(run: impl FnOnce() -> T) -> T {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

@@ -2,7 +2,9 @@
 
 use weft_fabric::Tick;
 use weft_manager::{Event, Output};
-use weft_replay::{Shown, Step, What};
+use weft_replay::{Shown, Step};
+
+use super::words::answer_words;
 
 /// Where a replay stops.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +15,9 @@ pub(super) enum Until {
     Sweep(u64),
     /// An event of a kind, in lower case, whose words contain a text.
     Event { kind: String, text: String },
-    /// The manager's panic.
+    /// Something that subnet administration puts out, whose words contain a text.
+    Answer(String),
+    /// A panic.
     Panic,
     /// Seconds since the beginning.
     Seconds(f64),
@@ -23,7 +27,7 @@ pub(super) enum Until {
 pub(super) fn parse(text: &str) -> Result<Until, String> {
     let wrong = || {
         format!(
-            "{text:?} is no place, wanted step:N, sweep:N, event:KIND, event:KIND:TEXT, panic or seconds"
+            "{text:?} is no place, wanted step:N, sweep:N, event:KIND, event:KIND:TEXT, answer:TEXT, panic or seconds"
         )
     };
     match text.split_once(':') {
@@ -37,6 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Until, String> {
             };
             (!kind.is_empty()).then_some(event).ok_or_else(wrong)
         }
+        Some(("answer", text)) if !text.is_empty() => Ok(Until::Answer(text.to_owned())),
         Some(_) => Err(wrong()),
         None if text == "panic" => Ok(Until::Panic),
         None => {
@@ -51,19 +56,18 @@ impl Until {
     pub(super) fn is_reached(&self, step: &Step, begun: Tick) -> bool {
         match self {
             Self::Step(number) => step.number >= *number,
-            // Subnet administration is beside: the time is the manager's.
-            Self::Seconds(seconds) => {
-                let is_the_managers = !matches!(step.what, What::Sa(_));
-                is_the_managers && step.at.since(begun).as_secs_f64() >= *seconds
+            Self::Seconds(seconds) => step.at.since(begun).as_secs_f64() >= *seconds,
+            Self::Sweep(_) | Self::Event { .. } | Self::Answer(_) | Self::Panic => {
+                self.is_shown(Shown {
+                    outputs: &step.outputs,
+                    answers: &step.answers,
+                    panic: step.panic.as_deref(),
+                })
             }
-            Self::Sweep(_) | Self::Event { .. } | Self::Panic => self.is_shown(Shown {
-                outputs: &step.outputs,
-                panic: step.panic.as_deref(),
-            }),
         }
     }
 
-    /// Whether what the manager did shows it. Steps and times do not show.
+    /// Whether what the two did shows it. Steps and times do not show.
     pub(super) fn is_shown(&self, shown: Shown<'_>) -> bool {
         let mut events = shown.outputs.iter().filter_map(|output| match output {
             Output::Event(event) => Some(event),
@@ -77,6 +81,10 @@ impl Until {
                 let words = format!("{event:?}");
                 event_kind(&words).to_lowercase() == *kind && words.contains(text)
             }),
+            Self::Answer(text) => {
+                let mut answers = shown.answers.iter().map(answer_words);
+                answers.any(|words| words.contains(text))
+            }
             Self::Panic => shown.panic.is_some(),
             Self::Step(_) | Self::Seconds(_) => false,
         }
@@ -113,6 +121,11 @@ mod tests {
                 }),
             ),
             ("panic", Some(Until::Panic)),
+            (
+                "answer:status 0x0300",
+                Some(Until::Answer("status 0x0300".to_owned())),
+            ),
+            ("answer:", None),
             ("12.5", Some(Until::Seconds(12.5))),
             ("-1", None),
             ("NaN", None),

@@ -4,6 +4,7 @@ use weft_manager::{Output, SaOutput};
 use weft_replay::{SaWhat, What};
 use weft_wire::Layout;
 use weft_wire::header::MadHeader;
+use weft_wire::packet::Packet;
 use weft_wire::sa::attribute_name;
 use weft_wire::smp::SmpView;
 
@@ -31,6 +32,10 @@ fn sa_input_words(what: &SaWhat) -> String {
         SaWhat::Checkpoint(state) => {
             format!("goes on from a state of {} bytes", state.bytes().len())
         }
+        SaWhat::Rests(rest) => format!(
+            "is not recorded from here on, until it goes on from a state: {}",
+            rest.words()
+        ),
     }
 }
 
@@ -47,15 +52,18 @@ pub(super) fn answer_kind(answer: &SaOutput) -> &'static str {
 
 pub(super) fn answer_words(answer: &SaOutput) -> String {
     match answer {
-        SaOutput::Send(packet) => {
-            format!("sends {} to {}", query(&packet.mad), packet.dlid)
-        }
+        SaOutput::Send(packet) => sent_words(packet),
         SaOutput::Multicast(groups) => format!("tells members of {} multicast LIDs", groups.len()),
         SaOutput::Groups(groups) => format!("tells {} groups", groups.len()),
         SaOutput::Storm(storm) => format!("tells {storm:?}"),
         SaOutput::Stale => "marks what is stored as old".to_owned(),
         SaOutput::Persist(bytes) => format!("stores {} bytes", bytes.len()),
     }
+}
+
+/// A datagram that subnet administration sends.
+pub(super) fn sent_words(packet: &Packet) -> String {
+    format!("sends {} to {}", query(&packet.mad), packet.dlid)
 }
 
 /// A datagram of subnet administration in a few words.

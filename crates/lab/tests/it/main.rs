@@ -17,6 +17,7 @@ mod latencies;
 mod parts;
 mod program;
 mod replay;
+mod replay_sa;
 mod run;
 mod tables;
 mod traffic_files;

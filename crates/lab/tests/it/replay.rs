@@ -150,7 +150,9 @@ fn a_recording_that_is_damaged_torn_or_none_says_where_and_what() {
     let (code, _, error) = replay(&file, &["--until", "day:1"]);
     assert_eq!(code, Some(2));
     assert!(
-        error.contains("wanted step:N, sweep:N, event:KIND, event:KIND:TEXT, panic or seconds"),
+        error.contains(
+            "wanted step:N, sweep:N, event:KIND, event:KIND:TEXT, answer:TEXT, panic or seconds"
+        ),
         "{error}"
     );
 }

@@ -18,6 +18,8 @@ pub(super) type End = (Guid, PortNum);
 pub(super) struct Links {
     /// Peers, in both directions.
     peers: BTreeMap<End, End>,
+    /// Ends at which cables are read.
+    read: BTreeSet<End>,
     /// LIDs of the agents of ports with a module.
     lids: BTreeMap<End, Lid>,
     /// Ports whose memory could not be read, with their peers; they are not read again while their
@@ -57,6 +59,7 @@ impl Links {
                 asked.extend(end.and_then(|end| Some((end, *self.lids.get(&end)?))));
             }
         }
+        self.read = asked.keys().copied().collect();
         let old = std::mem::replace(&mut self.peers, peers);
         let same = |end: &End| old.get(end) == self.peers.get(end) && old.contains_key(end);
         self.memories.retain(same);
@@ -96,6 +99,28 @@ impl Links {
             self.memories.insert(end, memory);
         }
         ends.filter(move |_| measures(&memory))
+    }
+
+    /// Ends at which cables are read that are known.
+    pub(super) fn read_ends(&self) -> Vec<End> {
+        let known = |end: &&End| self.memories.get(end.0, end.1).is_some();
+        self.read.iter().filter(known).copied().collect()
+    }
+
+    /// Whether these are not the second half of what is known of a cable.
+    pub(super) fn is_other(&self, end: End, bytes: &[u8; 64]) -> bool {
+        let known = self.memories.get(end.0, end.1);
+        known.is_some_and(|known| known[64..] != bytes[..])
+    }
+
+    /// Forgets a cable; where a link is read at one end, at both.
+    pub(super) fn forget(&mut self, end: End, policy: CableInfoPolicy) {
+        let peer = self.peers.get(&end).copied();
+        let peer = peer.filter(|_| policy == CableInfoPolicy::ByLink);
+        let is_kept = |other: &End| *other != end && Some(*other) != peer;
+        self.memories.retain(is_kept);
+        self.silent_modules.retain(is_kept);
+        self.with_thresholds.retain(|other, _| is_kept(other));
     }
 
     /// Ends whose modules measure something; each end has a module of its own.

@@ -2,7 +2,9 @@
 //! their own pace, so that no sweep and no port waits for them.
 //!
 //! A memory is read once for as long as its link lasts from one published snapshot to the next. A port that
-//! refuses is not asked again meanwhile; one that does not answer is asked again later.
+//! refuses is not asked again meanwhile; one that does not answer is asked again later. A cable may be exchanged so quickly that no
+//! snapshot lacks its link: every [`COMPARE_EVERY`] the half of each memory that has the serial number is read once more, and
+//! all of it where that is another.
 //!
 //! What modules measure changes: cables that are not of passive copper are read at both ends, first when the cable is
 //! known, then every [`MEASURE_EVERY`], one datagram a module. A module's thresholds are read once.
@@ -44,11 +46,16 @@ const MEASURED_TELL_EVERY: Duration = Duration::from_secs(5);
 /// Time from the beginning of one reading of all modules to the next.
 pub const MEASURE_EVERY: Duration = Duration::from_secs(600);
 
+/// Time from the beginning of one comparison of all cables with what is known of them to the next.
+pub const COMPARE_EVERY: Duration = Duration::from_secs(3600);
+
 /// What is read of a memory, each 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     /// Half of what says what cable it is: 0 or 1.
     Identity(u8),
+    /// The second of these halves, to be compared with what is known.
+    Serial,
     /// The monitors of the module.
     Monitors,
     /// Half of the page of thresholds: 0 or 1.
@@ -61,6 +68,7 @@ impl What {
         let (start, half) = match self {
             Self::Monitors => (0, 0),
             Self::Identity(half) => (*CABLE_MEMORY.start(), half),
+            Self::Serial => (*CABLE_MEMORY.start(), 1),
             Self::Thresholds(half) => (512, half),
         };
         start + u16::from(half) * u16::from(CableInfo::MAX_LEN)
@@ -96,6 +104,10 @@ pub struct Cables {
     to_measure: VecDeque<End>,
     /// When all of them are read again, none while no module measures anything.
     measure_at: Option<Tick>,
+    /// Ends whose cables are to be compared with what is known of them.
+    to_compare: VecDeque<End>,
+    /// When all are compared again, none while no cable is known.
+    compare_at: Option<Tick>,
     /// Latest time at which read memories are output.
     tell_at: Option<Tick>,
     outputs: VecDeque<CablesOutput>,
@@ -114,6 +126,8 @@ impl Cables {
             halves: BTreeMap::new(),
             to_measure: VecDeque::new(),
             measure_at: None,
+            to_compare: VecDeque::new(),
+            compare_at: None,
             tell_at: None,
             outputs: VecDeque::new(),
         }
@@ -129,6 +143,7 @@ impl Cables {
         }
         self.expire(now);
         self.begin_measuring(now);
+        self.begin_comparing(now);
         self.queue.extend(self.later.take_due(now));
         self.send(now);
         self.agents.settle();
@@ -147,6 +162,7 @@ impl Cables {
             self.later.deadline(),
             self.tell_at,
             self.measure_at,
+            self.compare_at,
         ];
         due.into_iter().flatten().min()
     }
@@ -160,6 +176,8 @@ impl Cables {
         self.queue.clear();
         self.to_measure.clear();
         self.measure_at = None;
+        self.to_compare.clear();
+        self.compare_at = None;
         self.later.clear();
         self.round += 1;
     }
@@ -172,7 +190,7 @@ impl Cables {
         self.agents.sit_at(own.lid, Sl(0));
         self.round += 1;
         for part in std::mem::take(&mut self.queue) {
-            self.measure_later(part);
+            self.read_later(part);
         }
         self.later.clear();
         let before = self.links.memories.len();
@@ -195,6 +213,9 @@ impl Cables {
         if self.measure_at.is_none() && !self.links.modules().is_empty() {
             self.measure_at = Some(now);
         }
+        if self.compare_at.is_none() && !self.links.memories.is_empty() {
+            self.compare_at = Some(now);
+        }
     }
 
     /// Reads all modules again, where that is due and the last reading has ended.
@@ -212,10 +233,24 @@ impl Cables {
         }
     }
 
-    /// A module whose reading was broken off by a new round is read in that.
-    fn measure_later(&mut self, part: Part) {
-        if part.what == What::Monitors {
-            self.to_measure.push_back(part.end);
+    /// Compares all cables with what is known of them, where that is due.
+    fn begin_comparing(&mut self, now: Tick) {
+        if self.compare_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let ends = self.links.read_ends();
+        self.compare_at = (!ends.is_empty()).then_some(now + COMPARE_EVERY);
+        if self.to_compare.is_empty() {
+            self.to_compare.extend(ends);
+        }
+    }
+
+    /// A reading that was broken off by a new round goes on in that.
+    fn read_later(&mut self, part: Part) {
+        match part.what {
+            What::Monitors => self.to_measure.push_back(part.end),
+            What::Serial => self.to_compare.push_back(part.end),
+            What::Identity(_) | What::Thresholds(_) => {}
         }
     }
 
@@ -225,9 +260,15 @@ impl Cables {
             if let Some(part) = self.queue.pop_front() {
                 return Some(part);
             }
-            let end = self.to_measure.pop_front()?;
-            if self.links.is_measuring(&end) {
-                self.queue.extend(self.part(end, What::Monitors));
+            if let Some(end) = self.to_measure.pop_front() {
+                if self.links.is_measuring(&end) {
+                    self.queue.extend(self.part(end, What::Monitors));
+                }
+                continue;
+            }
+            let end = self.to_compare.pop_front()?;
+            if self.links.memories.get(end.0, end.1).is_some() {
+                self.queue.extend(self.part(end, What::Serial));
             }
         }
     }
@@ -264,7 +305,7 @@ impl Cables {
             return;
         };
         if part.round != self.round {
-            self.measure_later(part);
+            self.read_later(part);
             return;
         }
         match answer.payload.first_chunk::<64>() {
@@ -284,6 +325,15 @@ impl Cables {
                     let modules = self.links.learn(end, memory, self.settings.policy);
                     self.to_measure.extend(modules);
                     self.measure_at.get_or_insert(now + MEASURE_EVERY);
+                    self.compare_at.get_or_insert(now + COMPARE_EVERY);
+                    self.tell_at.get_or_insert(now + TELL_EVERY);
+                }
+            }
+            What::Serial => {
+                if self.links.is_other(end, &bytes) {
+                    self.links.forget(end, self.settings.policy);
+                    let parts = [0, 1].map(|half| self.part(end, What::Identity(half)));
+                    self.queue.extend(parts.into_iter().flatten());
                     self.tell_at.get_or_insert(now + TELL_EVERY);
                 }
             }
@@ -324,6 +374,8 @@ impl Cables {
                 self.halves.remove(&(part.end, false));
                 self.links.refuse(part.end);
             }
+            // Its link is up: what is known holds until another cable answers.
+            What::Serial => {}
             What::Monitors => self.links.silence_module(part.end),
             What::Thresholds(_) => {
                 self.halves.remove(&(part.end, true));
@@ -338,14 +390,15 @@ impl Cables {
                 Unanswered::Again { tag, packet } if tag.round == self.round => {
                     self.outputs.push_back(CablesOutput::Send(packet));
                 }
-                // What a module measures is read again in any case.
+                // These are read again in any case.
                 Unanswered::GivenUp { tag, .. }
-                    if tag.round == self.round && tag.what != What::Monitors =>
+                    if tag.round == self.round
+                        && !matches!(tag.what, What::Monitors | What::Serial) =>
                 {
                     self.later.add(now, tag);
                 }
                 Unanswered::GivenUp { tag, .. } if tag.round != self.round => {
-                    self.measure_later(tag);
+                    self.read_later(tag);
                 }
                 Unanswered::Again { .. } | Unanswered::GivenUp { .. } => {}
             }
@@ -354,7 +407,10 @@ impl Cables {
 
     /// Outputs read memories, at the end or from time to time.
     fn tell(&mut self, now: Tick) {
-        let done = self.queue.is_empty() && self.to_measure.is_empty() && self.agents.is_idle();
+        let done = self.queue.is_empty()
+            && self.to_measure.is_empty()
+            && self.to_compare.is_empty()
+            && self.agents.is_idle();
         if self.tell_at.is_some_and(|at| done || at <= now) {
             self.tell_at = None;
             let memories = self.links.memories.clone();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::common::{World, settings};
 use weft_fabric::{CableMemories, Snapshot, Tick};
 use weft_manager::cables::{
-    CableInfoPolicy, Cables, CablesInput, CablesOutput, CablesSettings, MEASURE_EVERY,
+    COMPARE_EVERY, CableInfoPolicy, Cables, CablesInput, CablesOutput, CablesSettings,
+    MEASURE_EVERY,
 };
 use weft_wire::header::status;
 use weft_wire::packet::Packet;
@@ -26,6 +27,8 @@ struct Reading {
     /// The cables are optical, and their modules have thresholds.
     optical: bool,
     thresholds: bool,
+    /// Each byte of the half that has the serial number, where it is not as the other half.
+    serial: Option<u8>,
     /// Requests, those sent again included.
     sent: usize,
 }
@@ -43,6 +46,7 @@ impl Reading {
             asked: Vec::new(),
             optical: false,
             thresholds: true,
+            serial: None,
             sent: 0,
         };
         let snapshot = fabric();
@@ -88,6 +92,7 @@ impl Reading {
         let address = CableInfoModifier::from_bits(view.header.attribute_modifier).address;
         self.asked.push(address);
         let (content, code) = match address {
+            192.. if address < 256 && self.serial.is_some() => (self.serial.unwrap_or(0), code),
             128.. if address < 256 => (if self.optical { 0 } else { 0xA0 }, code),
             512.. if !self.thresholds => (0, status::UNSUPPORTED_METHOD_ATTRIB),
             _ => (3, code),
@@ -132,9 +137,11 @@ fn a_memory_that_was_not_answered_for_is_read_later_though_no_snapshot_follows()
         (30 * ports..80 * ports).contains(&hour),
         "{hour} for {ports} ports"
     );
-    reading.run_for(3_600, Some(status::OK));
+    reading.run_for(1_800, Some(status::OK));
     assert_eq!(reading.known(), ports);
-    assert_eq!(reading.cables.deadline(), None);
+    // Nothing is to be done until cables are compared.
+    let quiet = Tick(reading.now.0 + 600 * SECOND);
+    assert!(reading.cables.deadline().unwrap() > quiet);
 }
 
 #[test]
@@ -176,6 +183,44 @@ fn modules_of_both_ends_are_read_again_and_their_thresholds_once() {
         reading.cables.handle(reading.now, again);
         reading.run_for(60, Some(status::OK));
         assert_eq!(reading.times(0), 5 * 2 * links);
+    }
+}
+
+#[test]
+fn a_cable_that_was_exchanged_between_two_snapshots_is_read_again() {
+    let links = fabric().topology.links().count();
+    let hour = COMPARE_EVERY.as_secs();
+    for (policy, read) in [
+        (CableInfoPolicy::ByLink, links),
+        (CableInfoPolicy::ByPort, 2 * links),
+    ] {
+        for optical in [false, true] {
+            let mut reading = Reading::with(CablesSettings {
+                policy,
+                ..CablesSettings::default()
+            });
+            reading.optical = optical;
+            reading.run_for(60, Some(status::OK));
+            let halves = |reading: &Reading| (reading.times(128), reading.times(192));
+            assert_eq!(halves(&reading), (read, read));
+            // The same cables: one datagram each.
+            reading.run_for(hour, Some(status::OK));
+            assert_eq!(halves(&reading), (read, 2 * read));
+            let thresholds = reading.times(512);
+            reading.serial = Some(7);
+            // The fabric is as it was.
+            let again = CablesInput::Published(fabric());
+            reading.cables.handle(reading.now, again);
+            reading.run_for(hour, Some(status::OK));
+            assert_eq!(halves(&reading), (2 * read, 4 * read));
+            assert_eq!(reading.known(), 2 * links);
+            let mut all = reading.memories.iter();
+            assert!(all.all(|(_, memory)| memory[64..] == [7; 64]));
+            // So are what their modules measure, and the limits of that.
+            assert_eq!(reading.times(512), 2 * thresholds);
+            let measured = if optical { 2 * links } else { 0 };
+            assert_eq!(reading.memories.modules().count(), measured);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use weft_wire::header::{MadHeader, class, version};
 use weft_wire::rmpp::{
     CLASS_AT, DATA_AT, RMPP_AT, RmppHeader, SEGMENT_DATA_MAX, SEGMENT_DATA_MAX_IB,
 };
-use weft_wire::sa::{SaHeader, attribute};
+use weft_wire::sa::{IbServiceRecord, SaHeader, ServiceRecord, attribute};
 
 /// Offset of ServiceKey in the vendor's record, and in that of InfiniBand.
 const KEY: usize = 40;
@@ -14,15 +14,6 @@ const IB_KEY: usize = 32;
 const KEY_LEN: usize = 16;
 /// Offset of the attribute in a datagram.
 const ATTRIBUTE_AT: usize = 16;
-
-/// Offset of the key in the record of a request; none where it has no such record.
-pub(super) fn key_in_request(header: &MadHeader) -> Option<usize> {
-    let is_service = header.attribute_id == attribute::SERVICE_RECORD;
-    is_service.then_some(match header.base_version {
-        version::IB => IB_KEY,
-        _ => KEY,
-    })
-}
 
 /// Whether a datagram is about services.
 pub(crate) fn is_record(mad: &[u8]) -> bool {
@@ -39,27 +30,39 @@ fn has(mad: &[u8], attribute: u16) -> bool {
     mad.get(1) == Some(&class::SUBN_ADM) && id == Some(&attribute.to_be_bytes())
 }
 
-/// Writes zeros over the keys in an answer, or in a segment of one.
-pub(crate) fn blank_keys(mad: &mut [u8]) {
+/// Passes on each half of each key in a datagram, in a segment, or in a message without a number; fewer bytes where a segment
+/// has only some of them.
+pub(super) fn each_half(mad: &mut [u8], mut take: impl FnMut(&mut [u8])) {
     let Ok(header) = MadHeader::decode(mad) else {
         return;
     };
-    let (key, segment) = match header.base_version {
-        version::IB => (IB_KEY, SEGMENT_DATA_MAX_IB),
-        _ => (KEY, SEGMENT_DATA_MAX),
+    let (key, record, segment) = match header.base_version {
+        version::IB => (IB_KEY, IbServiceRecord::LEN, SEGMENT_DATA_MAX_IB),
+        _ => (KEY, ServiceRecord::LEN, SEGMENT_DATA_MAX),
     };
     let rmpp = RmppHeader::decode(mad.get(RMPP_AT..).unwrap_or_default()).unwrap_or_default();
     let class = SaHeader::decode(mad.get(CLASS_AT..).unwrap_or_default()).unwrap_or_default();
-    let stride = usize::from(class.attribute_offset) * 8;
+    // Requests may say anything there.
+    let stride = match usize::from(class.attribute_offset) * 8 {
+        stride if stride < key + KEY_LEN => record,
+        stride => stride,
+    };
     let before = (rmpp.segment_num as usize).saturating_sub(1) * segment;
     let data = mad.get_mut(DATA_AT..).unwrap_or_default();
-    for (at, byte) in (before..).zip(data) {
-        // A single record is at the beginning.
-        let in_record = at.checked_rem(stride).unwrap_or(at);
-        if (key..key + KEY_LEN).contains(&in_record) {
-            *byte = 0;
+    let len = data.len();
+    let records = (before / stride..).map(|record| record * stride + key);
+    let keys = records.take_while(|key| *key < before + len);
+    for half in keys.flat_map(|key| [key, key + KEY_LEN / 2]) {
+        let [start, end] = [half, half + KEY_LEN / 2].map(|at| at.saturating_sub(before));
+        if let Some(bytes) = data.get_mut(start..end.min(len)) {
+            take(bytes);
         }
     }
+}
+
+/// Writes zeros over the keys in an answer, or in a segment of one.
+pub(crate) fn blank_keys(mad: &mut [u8]) {
+    each_half(mad, |half| half.fill(0));
 }
 
 #[cfg(test)]

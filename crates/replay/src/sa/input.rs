@@ -10,6 +10,7 @@ use weft_state::State;
 use weft_wire::packet::Packet;
 
 use crate::checkpoint::Checkpoint;
+use crate::recorder::{CHUNK_TAIL, SA_RESTS};
 
 /// An input of subnet administration.
 #[derive(Debug, Clone)]
@@ -24,6 +25,50 @@ pub enum SaWhat {
     Call(Box<SaCall>),
     /// The state with which its row begins.
     Checkpoint(Checkpoint),
+    /// No input: none is recorded from here on, until its row begins again with its state.
+    Rests(SaRest),
+}
+
+/// Why its inputs are not recorded for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaRest {
+    /// They have used their share of a file.
+    Share,
+    /// The disk is slow: what room is left is for the manager's.
+    Disk,
+}
+
+impl SaRest {
+    /// By its number in a recording.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        [Self::Share, Self::Disk]
+            .into_iter()
+            .find(|rest| rest.number() == number)
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Share => 1,
+            Self::Disk => 2,
+        }
+    }
+
+    /// Why, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Share => "its inputs have used their share of the file",
+            Self::Disk => "the disk is slow",
+        }
+    }
+
+    /// The chunk that says so in a recording.
+    pub fn chunk(self) -> Vec<u8> {
+        let no_time = 0;
+        let mut chunk = vec![0, SA_RESTS, no_time, self.number()];
+        // No output is compared.
+        chunk.resize(chunk.len() + size_of::<u16>() + CHUNK_TAIL, 0);
+        chunk
+    }
 }
 
 impl SaWhat {
@@ -35,6 +80,7 @@ impl SaWhat {
             Self::Published(_) => "sa-published",
             Self::Call(call) => call.name(),
             Self::Checkpoint(_) => "sa-checkpoint",
+            Self::Rests(_) => "sa-rests",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Subnet administration beside the manager: its own row of inputs in the same recording.
 //!
-//! It has a thread of its own, so that the recording does not say what came first at the two of them. It says which
-//! fabric the administration had at each of its inputs, by the number of the manager's snapshot; the manager's replay
-//! makes that one again before.
+//! It has a thread of its own, and chunks of its own in the file; a replay takes the inputs of both in the order of their times,
+//! which are of one clock. The recording says which fabric the administration had at each of its inputs, by the number of
+//! the manager's snapshot; the manager's replay makes that one again before.
 //!
 //! | module | contents |
 //! |---|---|
@@ -17,8 +17,8 @@ mod player;
 mod recorded;
 
 pub use frozen::FrozenSa;
-pub use input::{SaCall, SaWhat};
-pub(crate) use player::{SaDone, SaPlayer};
+pub use input::{SaCall, SaRest, SaWhat};
+pub(crate) use player::{SaDone, SaPlayer, SaStart};
 pub use recorded::RecordedSa;
 
 #[cfg(test)]

@@ -11,12 +11,17 @@ use weft_state::StateError;
 
 use super::frozen;
 use super::input::{SaCall, SaWhat};
+use super::recorded::RecordedSa;
 use crate::digest::Digest;
 use crate::keys::Keys;
 use crate::player::words;
+use crate::recorder::Recorder;
 
 /// Snapshots of the manager that are held, beyond which the oldest go: the administration takes the newest that there is.
 const SNAPSHOTS_MAX: usize = 256;
+
+/// An administration, and the recording's time at the moment from which it counts.
+pub(crate) type SaStart = (Tick, Sa);
 
 /// What became of an input.
 pub(crate) enum SaDone {
@@ -35,7 +40,9 @@ pub(crate) enum SaDone {
 /// The administration, none before its first state.
 #[derive(Default)]
 pub(crate) struct SaPlayer {
-    sa: Option<Sa>,
+    sa: Option<RecordedSa>,
+    /// Where its inputs are recorded again.
+    recorder: Option<Recorder>,
     /// The recording's time at the moment from which it counts.
     epoch: Tick,
     digest: Digest,
@@ -46,12 +53,35 @@ pub(crate) struct SaPlayer {
 }
 
 impl SaPlayer {
+    /// One whose inputs are recorded.
+    pub(crate) fn recording(recorder: Recorder) -> Self {
+        Self {
+            recorder: Some(recorder),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn digest(&self) -> u64 {
         self.digest.value()
     }
 
     pub(crate) fn sa(&self) -> Option<&Sa> {
-        self.sa.as_ref()
+        self.sa.as_deref()
+    }
+
+    pub(crate) fn into_start(self) -> Option<SaStart> {
+        Some((self.epoch, self.sa?.into_sa()))
+    }
+
+    /// The same as it is now.
+    pub(crate) fn start(&self) -> Option<SaStart> {
+        Some((self.epoch, self.sa()?.clone()))
+    }
+
+    /// When its deadline is, in the recording's time.
+    pub(crate) fn deadline(&self) -> Option<Tick> {
+        let due = self.sa()?.deadline()?;
+        Some(Tick(self.epoch.0.saturating_add(due.0)))
     }
 
     /// What the manager put out.
@@ -71,6 +101,14 @@ impl SaPlayer {
         }
     }
 
+    /// The snapshot that the administration can have in place of one: that, or else the newest; 0 is a fabric that is not known.
+    pub(crate) fn at_hand(&self, generation: u64) -> u64 {
+        match self.snapshots.contains_key(&generation) {
+            true => generation,
+            false => self.snapshots.last_key_value().map_or(0, |(last, _)| *last),
+        }
+    }
+
     /// The snapshot of a number as the administration gets it.
     fn snapshot(&mut self, generation: u64) -> Option<Arc<Snapshot>> {
         if generation == 0 {
@@ -83,17 +121,16 @@ impl SaPlayer {
 
     /// Passes an input to the administration.
     pub(crate) fn run(&mut self, at: Tick, what: &SaWhat) -> SaDone {
-        if let SaWhat::Checkpoint(state) = what {
-            return self.restore(state);
-        }
         let published = match what {
+            SaWhat::Checkpoint(state) => return self.restore(at, state),
+            SaWhat::Rests(_) => return SaDone::Handled(Vec::new()),
             SaWhat::Published(generation) => match self.snapshot(*generation) {
                 Some(snapshot) => Some(snapshot),
                 None => return SaDone::NoSnapshot(*generation),
             },
             _ => None,
         };
-        let now = Tick(at.0.saturating_sub(self.epoch.0));
+        let now = self.since(at);
         let Some(sa) = &mut self.sa else {
             return SaDone::Misplaced;
         };
@@ -110,33 +147,59 @@ impl SaPlayer {
         }
     }
 
-    fn restore(&mut self, state: &crate::Checkpoint) -> SaDone {
+    /// The administration's time.
+    fn since(&self, at: Tick) -> Tick {
+        Tick(at.0.saturating_sub(self.epoch.0))
+    }
+
+    fn restore(&mut self, at: Tick, state: &crate::Checkpoint) -> SaDone {
         // What is made of a fabric that no manager had may not be made at all.
         let read = match catch_unwind(|| frozen::read(state)) {
             Ok(read) => read,
             Err(panic) => return SaDone::Panicked(Vec::new(), words(&*panic)),
         };
         match read {
-            Ok((epoch, sa)) => {
-                (self.epoch, self.sa) = (epoch, Some(sa));
-                self.digest = Digest::default();
+            Ok(start) => {
+                self.begin(at, start);
                 SaDone::Handled(Vec::new())
             }
             Err(error) => SaDone::Refused(error),
+        }
+    }
+
+    /// Goes on with this administration.
+    pub(crate) fn begin(&mut self, at: Tick, (epoch, sa): SaStart) {
+        self.epoch = epoch;
+        self.digest = Digest::default();
+        let now = self.since(at);
+        match &mut self.sa {
+            Some(running) => running.replace(now, sa),
+            None => {
+                let recorder = self.recorder.take().map(|recorder| (recorder, epoch));
+                self.sa = Some(RecordedSa::new(now, sa, recorder));
+            }
+        }
+    }
+
+    /// Passes on the inputs that are recorded so far.
+    pub(crate) fn flush(&mut self, at: Tick) {
+        let now = self.since(at);
+        if let Some(sa) = &mut self.sa {
+            sa.flush(now);
         }
     }
 }
 
 /// Makes an input once more. What it returns is in the digest.
 fn repeat(
-    sa: &mut Sa,
+    sa: &mut RecordedSa,
     now: Tick,
     what: &SaWhat,
     published: Option<Arc<Snapshot>>,
     digest: &mut Digest,
 ) {
     let input = match what {
-        SaWhat::Tick | SaWhat::Checkpoint(_) => SaInput::Tick,
+        SaWhat::Tick | SaWhat::Checkpoint(_) | SaWhat::Rests(_) => SaInput::Tick,
         SaWhat::Received(packet) => SaInput::Received(packet.clone()),
         SaWhat::Published(_) => SaInput::Published(published.unwrap_or_default()),
         SaWhat::Call(call) => match SaCall::clone(call) {
@@ -144,9 +207,9 @@ fn repeat(
             SaCall::Congestion(held) => SaInput::Congestion(held),
             SaCall::RegistrationsLost(asked) => SaInput::RegistrationsLost { asked },
             SaCall::Notice(bytes) => SaInput::Notice(bytes),
-            SaCall::Reconfigure(settings) => return sa.reconfigure(*settings),
+            SaCall::Reconfigure(settings) => return sa.reconfigure(now, *settings),
             SaCall::Inherit(inherited) => return digest.returned(sa.inherit(now, &inherited)),
-            SaCall::TellGroups => return sa.tell_groups(),
+            SaCall::TellGroups => return sa.tell_groups(now),
         },
     };
     sa.handle(now, input);

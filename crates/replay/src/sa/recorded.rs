@@ -169,6 +169,11 @@ impl RecordedSa {
         }
     }
 
+    /// The administration, whose recording ends.
+    pub(crate) fn into_sa(self) -> Sa {
+        self.sa
+    }
+
     /// Whether there is a recorder, whose inputs wait to be passed on.
     pub fn has_recorder(&self) -> bool {
         self.row.is_some()

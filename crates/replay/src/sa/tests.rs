@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use weft_fabric::{FabricSpec, Snapshot, Tick};
+use weft_fabric::{FabricSpec, Node, PortNum, Snapshot, Tick};
 use weft_manager::{Sa, SaInput, SaOutput, SaSettings};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
-use weft_wire::rmpp::DATA_AT;
+use weft_wire::rmpp::{CLASS_AT, CLASS_LEN, DATA_AT, RMPP_AT, RmppHeader, kind};
 use weft_wire::sa::attribute;
 
 use super::*;
@@ -20,6 +20,7 @@ use crate::{Recorder, Sink};
 
 const EPOCH: Tick = Tick(1_700_000_000_000_000_000);
 const KEY: [u8; 16] = *b"a service's key!";
+const SM_KEY: [u8; 8] = *b"an SMkey";
 /// Of every request.
 const TRANSACTION: u64 = 0x0102_0304_0506_0708;
 
@@ -62,11 +63,21 @@ impl Files {
 
 /// An administration that knows a fabric.
 fn administration() -> Sa {
-    let spec: FabricSpec = "one-switch:3".parse().unwrap();
+    administration_of("one-switch:3")
+}
+
+fn administration_of(spec: &str) -> Sa {
+    let spec: FabricSpec = spec.parse().unwrap();
     let mut sa = Sa::new(SaSettings::default());
+    let topology = spec.generate().unwrap().map_nodes(|id, node| {
+        let mut node = Node::clone(node);
+        let port = PortNum(u8::from(!node.is_switch()));
+        node.port_mut(port).unwrap().info.lid = Lid(id.0 + 1);
+        Arc::new(node)
+    });
     let snapshot = Snapshot {
         generation: 7,
-        topology: Arc::new(spec.generate().unwrap()),
+        topology: Arc::new(topology),
         ..Snapshot::default()
     };
     sa.handle(Tick(1), SaInput::Published(Arc::new(snapshot)));
@@ -195,6 +206,75 @@ fn keys_of_services_do_not_leave_the_machine() {
     let both = [files.chunks(0), files.chunks(1)];
     assert!(both.iter().all(|chunks| !chunks.is_empty()));
     assert!(!both.iter().flatten().any(|chunk| held(chunk)));
+}
+
+/// The first of two segments of a request, with an SM_Key and the key of a service; or the second.
+fn segment(number: u32) -> SaInput {
+    let mut service = [7; 184];
+    service[40..56].copy_from_slice(&KEY);
+    let (first, last) = service.split_at(100);
+    let (data, payload_len) = match number {
+        1 => (first, 2 * CLASS_LEN + service.len()),
+        _ => (last, CLASS_LEN + last.len()),
+    };
+    let rmpp = RmppHeader {
+        rmpp_version: 1,
+        rmpp_type: kind::DATA,
+        active: true,
+        first: number == 1,
+        last: number == 2,
+        segment_num: number,
+        payload_len: payload_len as u32,
+        ..RmppHeader::default()
+    };
+    let SaInput::Received(mut packet) = request(method::SET, attribute::SERVICE_RECORD, data)
+    else {
+        unreachable!("a request is a datagram");
+    };
+    rmpp.encode(&mut packet.mad[RMPP_AT..]);
+    packet.mad[CLASS_AT..CLASS_AT + 8].copy_from_slice(&SM_KEY);
+    packet.mad[8..16].copy_from_slice(&(TRANSACTION + 1).to_be_bytes());
+    SaInput::Received(packet)
+}
+
+#[test]
+fn keys_of_what_is_under_way_in_segments_as_a_file_begins_do_not_leave_the_machine() {
+    let files = Files::default();
+    let recorder = Recorder::new(Box::new(files.clone()));
+    let sa = administration_of("one-switch:32");
+    let mut sa = RecordedSa::new(Tick(2), sa, Some((recorder, EPOCH)));
+    let mut answers = Vec::new();
+    let table = request(method::GET_TABLE, attribute::NODE_RECORD, &[0; 128]);
+    for (second, input) in (1..).zip([table, segment(1), segment(2)]) {
+        // Both are under way.
+        if second == 3 {
+            assert_eq!(sa.registered().transfers, 1);
+            files.fill();
+        }
+        sa.handle(Tick(2 + second * 1_000), input);
+        answers.extend(std::iter::from_fn(|| sa.poll()));
+    }
+    drop(sa);
+    let held = |bytes: &[u8]| {
+        let keys = [&SM_KEY[..], &KEY[..8], &KEY[8..]];
+        bytes.windows(8).any(|eight| keys.contains(&eight))
+    };
+    let both = [files.chunks(0), files.chunks(1)];
+    for (number, chunks) in both.iter().enumerate() {
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&mut file, &Header::new(0, "a test")).unwrap();
+        for chunk in chunks {
+            writer.chunk(chunk).unwrap();
+        }
+        assert!(!held(&file), "file {number}");
+        assert!(!chunks.iter().any(|chunk| held(chunk)), "file {number}");
+    }
+    // The request comes to its end from the state, as then: with an SM_Key none is answered, and all are acknowledged.
+    let steps: Vec<Step> = both.iter().flat_map(|chunks| replayed(chunks)).collect();
+    assert!(steps.iter().all(|step| step.matches == Match::Same));
+    let again = sent(steps.iter().flat_map(|step| &step.answers));
+    assert_eq!(again.len(), sent(&answers).len());
+    assert_eq!(steps.last().unwrap().answers.len(), 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod opareport;
 mod oracles;
 mod pair;
 mod partitions;
+mod recording_cost;
 mod recordings;
 mod reports;
 mod torus;

@@ -9,7 +9,7 @@
 //!
 //! Subnet administration is on a thread of its own and does the same beside it: its inputs go on in the file before until
 //! it hands over its state for the next one, at its next input, so that none is missing. It has one of [`thread::SA_PARTS`] parts of
-//! each file: where clients ask for more, its inputs rest until the next file, and the manager's are kept.
+//! each file: where clients ask for more, its inputs rest until the next file, and the manager's are kept. The file says where they do.
 //!
 //! | module | contents |
 //! |---|---|
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
-use weft_replay::{Frozen, FrozenSa, Recorder, Sink};
+use weft_replay::{Frozen, FrozenSa, Recorder, SaRest, Sink};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -63,6 +63,8 @@ enum Order {
     SaChunk(Vec<u8>),
     /// Those go on, or begin, with this state in the file of this number.
     SaNext(Box<FrozenSa>, u64),
+    /// Those rest in the file of this number: the disk is slow.
+    SaRests(u64),
     Save {
         kind: Kind,
         reason: String,
@@ -159,10 +161,16 @@ impl Sink for Chunks {
 impl SaChunks {
     /// It rests until the next file where the disk is slow: what room is left is for the manager's inputs.
     fn has_room(&self) -> bool {
-        if self.orders.capacity() < ORDERS_MAX / 2 {
-            self.progress.let_sa_rest(self.file);
+        if self.progress.sa_rests_in(self.file) {
+            return false;
         }
-        !self.progress.sa_rests_in(self.file)
+        let has_room = self.orders.capacity() >= ORDERS_MAX / 2;
+        if !has_room {
+            self.progress.let_sa_rest(self.file, SaRest::Disk);
+            // One that does not fit into the other half finds a recording that ends.
+            let _ = self.orders.try_send(Order::SaRests(self.file));
+        }
+        has_room
     }
 }
 
@@ -346,5 +354,7 @@ impl BlackBox {
     }
 }
 
+#[cfg(test)]
+mod sa_tests;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tracing::warn;
+use tracing::{info, warn};
+use weft_replay::SaRest;
 
 use crate::event_hub::unix_time_ns;
 
@@ -84,9 +85,15 @@ impl Progress {
         self.file.load(Ordering::Acquire)
     }
 
-    /// Inputs of subnet administration have no more room in a file.
-    pub(super) fn let_sa_rest(&self, file: u64) {
-        self.sa_rests_in.store(file, Ordering::Relaxed);
+    /// Inputs of subnet administration have no more room in a file; the log tells it once for each.
+    pub(super) fn let_sa_rest(&self, file: u64, why: SaRest) {
+        if self.sa_rests_in.swap(file, Ordering::Relaxed) != file {
+            let why = why.words();
+            info!(
+                event = "sa_recording_rests",
+                "inputs of subnet administration are not recorded until the next file of the recording begins: {why}"
+            );
+        }
     }
 
     /// Whether that is so.

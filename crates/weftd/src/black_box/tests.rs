@@ -13,7 +13,7 @@ use crate::event_hub::InForce;
 use crate::heartbeat::Heart;
 use crate::supervisor::Supervisor;
 
-fn place(dir: &Path, budget: u64) -> RecordingPlace {
+pub(super) fn place(dir: &Path, budget: u64) -> RecordingPlace {
     RecordingPlace {
         recordings: dir.join("recordings.0"),
         incidents: dir.join("incidents.0"),
@@ -123,7 +123,7 @@ async fn one_that_cannot_begin_says_why() {
 }
 
 /// Bytes that nothing compresses, others each time: a file compresses what it has had before.
-fn noise(len: usize) -> Vec<u8> {
+pub(super) fn noise(len: usize) -> Vec<u8> {
     static SEED: AtomicU64 = AtomicU64::new(1);
     let mut state = SEED
         .fetch_add(1, Ordering::Relaxed)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tracing::{info, warn};
-use weft_replay::{Header, Writer};
+use weft_replay::{Header, SaRest, Writer};
 
 use super::incidents::{self, EXTENSION, Incident, Kind, REASON_MAX, private};
 use super::progress::Progress;
@@ -113,6 +113,7 @@ impl Recording {
                 Order::Next(manager) => self.next(|to| manager.write(to)),
                 Order::SaChunk(chunk) => self.sa_chunk(&chunk),
                 Order::SaNext(state, file) => self.sa_next(file, |to| state.write(to)),
+                Order::SaRests(file) => self.disk_is_slow(file),
                 Order::Save { kind, reason, told } => {
                     let saved = self.save(kind, &reason);
                     // Who asked may have gone.
@@ -183,7 +184,7 @@ impl Recording {
     /// Writes inputs of subnet administration.
     pub(super) fn sa_chunk(&mut self, chunk: &[u8]) {
         match &mut self.sa.to {
-            SaPlace::Nowhere => {}
+            SaPlace::Nowhere => return,
             SaPlace::Newest => {
                 let before = self.newest_bytes();
                 self.chunk(chunk);
@@ -194,18 +195,44 @@ impl Recording {
                 let Ok(after) = writer.chunk(chunk) else {
                     // Nothing may follow a gap.
                     self.sa.to = SaPlace::Nowhere;
-                    self.progress.let_sa_rest(self.sa.file);
+                    self.progress.let_sa_rest(self.sa.file, SaRest::Disk);
                     return;
                 };
-                let written = after - before;
-                self.sa.bytes += written;
-                self.others.bytes += written;
-                self.others.own_bytes += written;
+                self.count_sa_before(after - before);
             }
         }
         if self.sa.bytes > self.place.budget / FILES / SA_PARTS {
-            self.sa.to = SaPlace::Nowhere;
-            self.progress.let_sa_rest(self.sa.file);
+            self.end_sa_row(SaRest::Share);
+            self.progress.let_sa_rest(self.sa.file, SaRest::Share);
+        }
+    }
+
+    /// So many bytes of them are in the file before the newest.
+    fn count_sa_before(&mut self, written: u64) {
+        self.sa.bytes += written;
+        self.others.bytes += written;
+        self.others.own_bytes += written;
+    }
+
+    /// None follow in the file that has them so far, which says so.
+    fn end_sa_row(&mut self, why: SaRest) {
+        match std::mem::take(&mut self.sa.to) {
+            SaPlace::Nowhere => {}
+            SaPlace::Newest => self.chunk(&why.chunk()),
+            SaPlace::Before(mut writer) => {
+                let before = writer.written();
+                // One that cannot be written ends there.
+                let after = writer.chunk(&why.chunk()).unwrap_or(before);
+                self.count_sa_before(after - before);
+            }
+        }
+    }
+
+    /// They rest in this file, perhaps before their state is in it.
+    pub(super) fn disk_is_slow(&mut self, file: u64) {
+        self.end_sa_row(SaRest::Disk);
+        if self.sa.file != file {
+            self.chunk(&SaRest::Disk.chunk());
         }
     }
 

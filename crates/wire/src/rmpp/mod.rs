@@ -4,6 +4,7 @@
 //! Neither side has a clock: the owner calls [`Sender::timeout`] when it has waited long enough.
 
 pub mod header;
+mod kept;
 pub mod receiver;
 pub mod sender;
 
@@ -14,7 +15,6 @@ pub use sender::{Progress, Sender};
 use crate::bits::store;
 use crate::header::{MadHeader, method};
 use crate::layout::Layout;
-use weft_state::State;
 
 /// Offset of the RMPP header in a datagram.
 pub const RMPP_AT: usize = MadHeader::LEN;
@@ -40,7 +40,7 @@ pub struct Abort {
 }
 
 /// Common start of all datagrams of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, State)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// Common header.
     pub mad: MadHeader,

@@ -3,8 +3,9 @@
 use crate::header::MadHeader;
 use crate::layout::Layout;
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
+use crate::rmpp::kept::{read_message, write_message};
 use crate::rmpp::{Abort, CLASS_AT, CLASS_LEN, DATA_AT, Envelope, RMPP_AT};
-use weft_state::State;
+use weft_state::{Reader, State, StateError, Writer};
 
 /// Result of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub enum Received {
 }
 
 /// Reassembles segments, in order and within a limit; requests out-of-order ones again.
-#[derive(Debug, Clone, State)]
+#[derive(Debug, Clone)]
 pub struct Receiver {
     data: Vec<u8>,
     envelope: Option<Envelope>,
@@ -108,6 +109,46 @@ impl Receiver {
     /// The message, once it is complete.
     pub fn message(&self) -> Option<&[u8]> {
         self.complete.then_some(&self.data)
+    }
+}
+
+impl State for Receiver {
+    fn write(&self, to: &mut Writer<'_>) {
+        let Self {
+            data,
+            envelope,
+            received,
+            window,
+            window_last,
+            limit,
+            complete,
+        } = self;
+        envelope.write(to);
+        // There is no data before the first segment's headers.
+        if let Some(envelope) = envelope {
+            write_message(envelope, data, to);
+        }
+        for number in [received, window, window_last] {
+            number.write(to);
+        }
+        limit.write(to);
+        complete.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let envelope: Option<Envelope> = State::read(from)?;
+        Ok(Self {
+            data: match envelope {
+                Some(_) => read_message(from)?,
+                None => Vec::new(),
+            },
+            envelope,
+            received: State::read(from)?,
+            window: State::read(from)?,
+            window_last: State::read(from)?,
+            limit: State::read(from)?,
+            complete: State::read(from)?,
+        })
     }
 }
 

@@ -1,9 +1,11 @@
 //! The sending side of a transfer.
 
 use std::sync::Arc;
-use weft_state::State;
+
+use weft_state::{Reader, State, StateError, Writer};
 
 use crate::rmpp::header::{RmppHeader, VERSION, kind, status};
+use crate::rmpp::kept::{read_answer, write_answer};
 use crate::rmpp::{Abort, CLASS_LEN, Envelope};
 
 /// Effect of a receiver's datagram on the transfer.
@@ -19,7 +21,7 @@ pub enum Progress {
 ///
 /// Call [`Self::poll`] until it has nothing more, then wait for the receiver's datagrams
 /// ([`Self::handle`]) or for time to pass ([`Self::timeout`]).
-#[derive(Debug, Clone, State)]
+#[derive(Debug, Clone)]
 pub struct Sender {
     envelope: Envelope,
     data: Arc<Vec<u8>>,
@@ -168,5 +170,42 @@ impl Sender {
         })?;
         self.next = self.acknowledged + 1;
         Ok(())
+    }
+}
+
+impl State for Sender {
+    fn write(&self, to: &mut Writer<'_>) {
+        let Self {
+            envelope,
+            data,
+            segment_len,
+            next,
+            sent,
+            acknowledged,
+            window_last,
+            retries_left,
+            retries,
+        } = self;
+        State::write(envelope, to);
+        write_answer(envelope, data, to);
+        segment_len.write(to);
+        for number in [next, sent, acknowledged, window_last, retries_left, retries] {
+            number.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let envelope = State::read(from)?;
+        Ok(Self {
+            envelope,
+            data: read_answer(&envelope, from)?,
+            segment_len: usize::read(from)?.max(1),
+            next: State::read(from)?,
+            sent: State::read(from)?,
+            acknowledged: State::read(from)?,
+            window_last: State::read(from)?,
+            retries_left: State::read(from)?,
+            retries: State::read(from)?,
+        })
     }
 }

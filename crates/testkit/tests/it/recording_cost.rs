@@ -1,0 +1,107 @@
+//! What a recording takes of the manager's thread.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weft_emulator::Options;
+use weft_fabric::Tick;
+use weft_manager::io::Input;
+use weft_manager::sm::Settings;
+use weft_manager::{Output, PlanInput};
+use weft_replay::{Call, Recorded, Recorder, Replay, Sink, What};
+use weft_testkit::{NoTap, Tape, Wait, World};
+
+use crate::common::generate;
+
+/// Takes chunks and writes none of them.
+#[derive(Debug, Default)]
+struct Unwritten(Vec<Vec<u8>>);
+
+impl Sink for Unwritten {
+    fn take(&mut self, chunk: Vec<u8>) -> bool {
+        self.0.push(chunk);
+        true
+    }
+
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        self.0.pop()
+    }
+}
+
+/// The inputs of a bring-up.
+fn bring_up(hosts: usize) -> Vec<(Tick, What)> {
+    let tape = Tape::default();
+    let fabric = generate(&format!("fattree:{hosts},radix=48"));
+    let (options, settings) = (Options::default(), Settings::default());
+    let mut world = World::taped(fabric, options, settings, NoTap, Some(tape.clone())).unwrap();
+    let up = world.bring_up(Duration::from_secs(600)).unwrap();
+    assert_eq!(up, Wait::Done);
+    world.end_tape();
+    let [file] = tape.files().try_into().unwrap();
+    let mut replay = Replay::new(&file[..]).unwrap();
+    let steps = std::iter::from_fn(|| replay.next().unwrap());
+    steps.map(|step| (step.at, step.what)).collect()
+}
+
+/// Time that the manager takes for the inputs; plans are made beside it.
+fn spent(inputs: &[(Tick, What)], recorder: Option<Recorder>) -> Duration {
+    let [(begun, What::Call(create)), rest @ ..] = inputs else {
+        panic!("it does not begin with the start");
+    };
+    let Call::Create { settings, .. } = &**create else {
+        panic!("it does not begin with the start");
+    };
+    let mut manager = Recorded::new(*begun, settings.clone(), None, recorder);
+    let mut plans: BTreeMap<u64, Arc<PlanInput>> = BTreeMap::new();
+    let mut spent = Duration::ZERO;
+    for (at, what) in rest {
+        let input = match what {
+            What::Tick => Input::Tick,
+            What::Received(packet) => Input::Received(packet.clone()),
+            What::Planned(id) => Input::Planned(Box::new(plans[id].make())),
+            other => panic!("no input of a bring-up: {}", other.name()),
+        };
+        let started = Instant::now();
+        manager.handle(*at, input);
+        while let Some(output) = manager.poll() {
+            if let Output::Plan(input) = output {
+                plans.insert(input.id(), input);
+            }
+        }
+        spent += started.elapsed();
+    }
+    assert!(manager.status().phase.is_none() && manager.snapshot().generation > 0);
+    spent
+}
+
+/// Prints it, of runs in turn; `WEFT_RECORDED_HOSTS` has more hosts, `WEFT_RECORDED_RUNS` more runs.
+#[test]
+fn a_bring_up_takes_a_few_percent_longer_with_a_recording() {
+    let number = |name: &str, or: usize| {
+        let given = std::env::var(name);
+        given.map_or(or, |number| number.parse().unwrap())
+    };
+    let (hosts, runs) = (
+        number("WEFT_RECORDED_HOSTS", 1_152),
+        number("WEFT_RECORDED_RUNS", 3),
+    );
+    let inputs = bring_up(hosts);
+    let mut both = [Vec::new(), Vec::new()];
+    for _ in 0..runs {
+        both[0].push(spent(&inputs, None));
+        let recorder = Recorder::new(Box::new(Unwritten::default()));
+        both[1].push(spent(&inputs, Some(recorder)));
+    }
+    let [without, with] = both.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    });
+    let more = with.as_secs_f64() / without.as_secs_f64() - 1.0;
+    println!(
+        "{hosts} hosts, {} inputs: {without:?} without a recording, {with:?} with it, {:.1} % more",
+        inputs.len(),
+        100.0 * more
+    );
+    assert!(more < 0.5, "{without:?} without it, {with:?}");
+}
