@@ -137,7 +137,8 @@ impl Digest {
         self.hash.write(mad);
     }
 
-    /// What is before the bytes of a datagram: its kind, addresses and length.
+    /// What is before the bytes of a datagram, as [`Self::numbers`] and [`Self::bytes`] of kind 1 have it: its addresses, and
+    /// its length.
     fn head(&mut self, packet: &Packet) {
         let numbers = [
             packet.slid.0.into(),
@@ -146,12 +147,13 @@ impl Digest {
             packet.pkey.0.into(),
             packet.dest_qp.into(),
             packet.src_qp.into(),
-            packet.mad.len() as u64,
         ];
-        let mut head = [1; 1 + 7 * 8];
-        for (to, number) in head[1..].chunks_exact_mut(8).zip(numbers) {
+        let mut head = [1; 1 + 6 * 8 + 1 + 8];
+        let (addresses, length) = head[1..].split_at_mut(6 * 8);
+        for (to, number) in addresses.chunks_exact_mut(8).zip(numbers) {
             to.copy_from_slice(&u64::to_le_bytes(number));
         }
+        length[1..].copy_from_slice(&(packet.mad.len() as u64).to_le_bytes());
         // One call: each costs more than what it adds.
         self.hash.write(&head);
     }

@@ -1,7 +1,7 @@
 //! Keys in datagrams of subnet administration: those of services, and where notices may have one.
 
 use weft_wire::Layout;
-use weft_wire::header::{MadHeader, class, version};
+use weft_wire::header::{MadHeader, class, method, version};
 use weft_wire::rmpp::{
     CLASS_AT, DATA_AT, RMPP_AT, RmppHeader, SEGMENT_DATA_MAX, SEGMENT_DATA_MAX_IB,
 };
@@ -42,14 +42,21 @@ pub(super) fn each_half(mad: &mut [u8], mut take: impl FnMut(&mut [u8])) {
     };
     let rmpp = RmppHeader::decode(mad.get(RMPP_AT..).unwrap_or_default()).unwrap_or_default();
     let class = SaHeader::decode(mad.get(CLASS_AT..).unwrap_or_default()).unwrap_or_default();
+    let is_answer = method::is_response(header.method);
     // Requests may say anything there.
     let stride = match usize::from(class.attribute_offset) * 8 {
-        stride if stride < key + KEY_LEN => record,
-        stride => stride,
+        stride if is_answer && stride >= key + KEY_LEN => stride,
+        _ => record,
     };
     let before = (rmpp.segment_num as usize).saturating_sub(1) * segment;
     let data = mad.get_mut(DATA_AT..).unwrap_or_default();
     let len = data.len();
+    // Segments of requests may be of any length, and what is missing of the one record begins the next.
+    if !is_answer && before > 0 {
+        let begin = data.get_mut(..len.min(key + KEY_LEN));
+        begin.unwrap_or_default().fill(0);
+        return;
+    }
     let records = (before / stride..).map(|record| record * stride + key);
     let keys = records.take_while(|key| *key < before + len);
     for half in keys.flat_map(|key| [key, key + KEY_LEN / 2]) {
@@ -69,12 +76,19 @@ pub(crate) fn blank_keys(mad: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// A segment of an answer with records of `stride` bytes that are all 7.
-    fn segment(base_version: u8, stride: usize, segment_num: u32, len: usize) -> Vec<u8> {
+    /// A segment with records of `stride` bytes that are all 7.
+    fn segment(
+        method: u8,
+        base_version: u8,
+        stride: usize,
+        segment_num: u32,
+        len: usize,
+    ) -> Vec<u8> {
         let mut mad = vec![0; DATA_AT];
         let header = MadHeader {
             base_version,
             mgmt_class: class::SUBN_ADM,
+            method,
             attribute_id: attribute::SERVICE_RECORD,
             ..MadHeader::default()
         };
@@ -98,7 +112,7 @@ mod tests {
         for (base, stride, key, data) in [(0x80, 184, 40, 1992), (1, 176, 32, 200)] {
             let mut whole = Vec::new();
             for number in 1..=5 {
-                let mut mad = segment(base, stride, number, data);
+                let mut mad = segment(method::GET_RESP, base, stride, number, data);
                 assert!(is_record(&mad));
                 blank_keys(&mut mad);
                 whole.extend_from_slice(&mad[DATA_AT..]);
@@ -108,5 +122,25 @@ mod tests {
                 assert_eq!(*byte, if is_key { 0 } else { 7 }, "{base:#x} byte {at}");
             }
         }
+    }
+    /// Whoever sends a request decides about its attribute offset and the lengths of its segments.
+    #[test]
+    fn keys_of_requests_are_blanked_whatever_they_say_of_records_and_wherever_they_are_cut() {
+        let mut whole = segment(method::SET, 0x80, 64, 0, 176);
+        blank_keys(&mut whole);
+        for (at, byte) in whole[DATA_AT..].iter().enumerate() {
+            assert_eq!(
+                *byte,
+                if (40..56).contains(&at) { 0 } else { 7 },
+                "byte {at}"
+            );
+        }
+        let mut first = segment(method::SET, 0x80, 176, 1, 44);
+        let mut second = segment(method::SET, 0x80, 176, 2, 132);
+        blank_keys(&mut first);
+        blank_keys(&mut second);
+        assert_eq!(first[DATA_AT + 40..], [0; 4]);
+        assert_eq!(second[DATA_AT..DATA_AT + 12], [0; 12]);
+        assert!(second[DATA_AT + 56..].iter().all(|byte| *byte == 7));
     }
 }
