@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_api::v1;
-use weft_fabric::text::count;
+use weft_fabric::text::{count, for_terminal};
 
 use crate::time::{utc_json, utc_of};
 
@@ -54,7 +54,7 @@ fn words(peer: &v1::Peer) -> String {
         (true, _) => {}
     }
     if !peer.refused.is_empty() {
-        return format!("CANNOT TAKE THE STATE\n  {}", peer.refused);
+        return format!("CANNOT TAKE THE STATE\n  {}", for_terminal(&peer.refused));
     }
     match (peer.leads, peer.behind) {
         (false, _) => "connected".to_owned(),
