@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use weft_lab::experiment::Outcome;
 use weft_lab::experiment::outcome_store::{End, OutcomeStore};
 
-use super::files::{self, replace};
+use super::files::{self, directory};
 
-/// Size limit of a state file, bytes: 10,000 runs whose latencies are spread over all buckets.
+/// Size limit of a state file, bytes.
 const STATE_MAX: u64 = 1 << 30;
 
 /// An open file. No other process has it open to write.
@@ -26,16 +26,13 @@ impl StateFile {
     /// # Errors
     /// The file and the reason: it cannot be read or written, or another process writes it.
     fn open(name: &Path) -> Result<(Self, OutcomeStore), String> {
-        if !name.exists() {
-            let (_, text) = End::begin();
-            replace(name, text.as_bytes())?;
-        }
         let told = |what: &dyn std::fmt::Display| format!("{}: {what}", name.display());
-        let file = OpenOptions::new().append(true).open(name);
-        let file = file.map_err(|error| told(&error))?;
+        let file = OpenOptions::new().append(true).create(true).open(name);
+        let mut file = file.map_err(|error| told(&error))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(told(&"another process writes it"));
         }
+        begin(name, &mut file).map_err(|error| told(&error))?;
         let (kept, end) = read(name)?;
         // What was being written when a run ended.
         file.set_len(end.length).map_err(|error| told(&error))?;
@@ -46,13 +43,42 @@ impl StateFile {
     /// Adds an outcome; when this returns it is on the disk.
     ///
     /// # Errors
-    /// The file and the reason.
+    /// The file and the reason: it cannot be written, or would be longer than can be read. It has what it had.
     fn add(&mut self, key: &str, outcome: &Outcome) -> Result<(), String> {
-        let text = self.end.add(key, outcome);
+        let name = self.name.display();
+        let mut end = self.end;
+        let text = end.add(key, outcome);
+        if end.length > STATE_MAX {
+            return Err(format!(
+                "{name} would be longer than {STATE_MAX} bytes, which is allowed: run the other cases with another file"
+            ));
+        }
         let written = self.file.write_all(text.as_bytes());
-        let written = written.and_then(|()| self.file.sync_data());
-        written.map_err(|error| format!("{}: {error}", self.name.display()))
+        match written.and_then(|()| self.file.sync_data()) {
+            Ok(()) => {
+                self.end = end;
+                Ok(())
+            }
+            Err(error) => {
+                // Others may be added behind it. Where that fails too, a part is left that is not whole.
+                let _ = self.file.set_len(self.end.length);
+                Err(format!("{name}: {error}"))
+            }
+        }
     }
+}
+
+/// Writes the head of a file that has none yet, or only a part of it from a run that ended there.
+fn begin(name: &Path, file: &mut File) -> std::io::Result<()> {
+    let (_, text) = End::begin();
+    let is_begun = |head: Vec<u8>| head.len() < text.len() && text.as_bytes().starts_with(&head);
+    if !files::read(name, text.len() as u64).is_ok_and(is_begun) {
+        return Ok(());
+    }
+    file.set_len(0)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    File::open(directory(name))?.sync_all()
 }
 
 /// Outcomes that are there, and the file to which others are added, if there is one.
