@@ -6,7 +6,8 @@ use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::plan_routes_request::Change;
 use weft_api::v1::route_service_server::RouteService;
-use weft_report::Options;
+use weft_fabric::Snapshot;
+use weft_report::{Options, Selection};
 
 use super::limits::begin_by;
 use super::operation::origin;
@@ -19,6 +20,26 @@ use crate::control::Asked;
 
 /// Most pairs of ports in one answer, so that it stays a message.
 const PAIRS_MAX: usize = 1024;
+
+/// Source and destination of a call.
+fn ends(
+    snapshot: &Snapshot,
+    request: &v1::GetRouteRequest,
+) -> Result<(Selection, Selection), Status> {
+    let source = select(snapshot, "source", &request.source)?;
+    let destination = select(snapshot, "destination", &request.destination)?;
+    let count = |selection: &Selection| selection.end_ports(snapshot).len();
+    let pairs = count(&source).saturating_mul(count(&destination));
+    match pairs {
+        0..=PAIRS_MAX => Ok((source, destination)),
+        _ => {
+            let what = format!(
+                "with destination it names {pairs} pairs of ports, allowed: up to {PAIRS_MAX}"
+            );
+            Err(wrong_field("source", &what))
+        }
+    }
+}
 
 #[tonic::async_trait]
 impl RouteService for Services {
@@ -33,29 +54,24 @@ impl RouteService for Services {
             return Err(wrong_field("engine", what));
         }
         let (snapshot, moment) = self.then_or_now(request.at).await?;
-        let (snapshot, made) = match request.engine.as_str() {
-            "" => (snapshot, None),
+        let ends = ends(&snapshot, &request)?;
+        let (snapshot, (source, destination), made) = match request.engine.as_str() {
+            "" => (snapshot, ends, None),
             name => {
-                let made = self.routes_of(plan::engine(name)?, &snapshot).await?;
-                (Arc::clone(&made.snapshot), Some(made))
+                let made = self.routes_of(plan::engine(name)?).await?;
+                let snapshot = Arc::clone(&made.snapshot);
+                let ends = self::ends(&snapshot, &request)?;
+                (snapshot, ends, Some(made))
             }
         };
-        let source = select(&snapshot, "source", &request.source)?;
-        let destination = select(&snapshot, "destination", &request.destination)?;
-        let count = |selection: &weft_report::Selection| selection.end_ports(&snapshot).len();
-        let pairs = count(&source).saturating_mul(count(&destination));
-        if pairs > PAIRS_MAX {
-            let what = format!(
-                "with destination it names {pairs} pairs of ports, allowed: up to {PAIRS_MAX}"
-            );
-            return Err(wrong_field("source", &what));
-        }
         let report = weft_report::route(&snapshot, &source, &destination, &Options::default());
         let report = report.map_err(|error| wrong_field("source", &error.to_string()))?;
         let mut routes: Vec<v1::Route> = report.routes.into_iter().map(v1::Route::from).collect();
-        add_choices(&snapshot, &mut routes);
-        if is_now && let [route] = &mut routes[..] {
-            self.add_levels(&snapshot, route).await?;
+        if let [route] = &mut routes[..] {
+            add_choices(&snapshot, route);
+            if is_now {
+                self.add_levels(&snapshot, route).await?;
+            }
         }
         let (engine, notes) = made
             .map(|made| (made.engine, made.notes))

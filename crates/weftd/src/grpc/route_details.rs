@@ -28,13 +28,10 @@ pub(super) struct Made {
 
 impl Services {
     /// The fabric of now with the routes that an engine would make.
-    pub(super) async fn routes_of(
-        &self,
-        engine: EngineKind,
-        now: &Arc<Snapshot>,
-    ) -> Result<Made, Status> {
+    pub(super) async fn routes_of(&self, engine: EngineKind) -> Result<Made, Status> {
         self.must_be_master()?;
         let turn = self.forecasts.enter().await;
+        let now = self.hub.snapshot();
         let (done, answer) = oneshot::channel();
         let change = Change::Engine(engine);
         ask(&self.engine, Order::Basis { change, done }).map_err(|refusal| status(&refusal))?;
@@ -121,10 +118,10 @@ fn message(fabrics: &Fabrics<'_>, level: LevelTo) -> v1::PathLevel {
     }
 }
 
-/// Adds to each link of routes those that its switch may choose in its place.
-pub(super) fn add_choices(snapshot: &Snapshot, routes: &mut [v1::Route]) {
+/// Adds to each link of a route those that its switch may choose in its place.
+pub(super) fn add_choices(snapshot: &Snapshot, route: &mut v1::Route) {
     let topology = &snapshot.topology;
-    for path in routes.iter_mut().flat_map(|route| &mut route.paths) {
+    for path in &mut route.paths {
         let lid = Lid(path.destination_lid);
         for hop in &mut path.hops {
             let Some(at) = end(topology, hop.from.as_ref()) else {
