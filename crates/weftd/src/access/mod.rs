@@ -179,5 +179,6 @@ fn read(args: &AccessArgs, emulated: bool) -> Result<Rules, String> {
         true => Role::Administer,
         false => Role::View,
     };
-    Rules::read(args.file().as_deref(), loopback)
+    let rules = Rules::read(args.file().as_deref(), loopback)?;
+    Ok(rules.administered_by(accounts::own()))
 }

@@ -119,12 +119,11 @@ impl Rules {
     }
 
     fn of(file: File, loopback: Role) -> Result<Self, String> {
-        let root = [(0, Role::Administer), (accounts::own(), Role::Administer)];
         let mut rules = Self {
             loopback: file.loopback.unwrap_or(Some(loopback)),
             users: file.users.unwrap_or(Some(Role::View)),
             certificates: file.certificates.unwrap_or(Some(Role::View)),
-            uids: root.to_vec(),
+            uids: vec![(0, Role::Administer)],
             gids: Vec::new(),
             names: Vec::new(),
             unknown: Vec::new(),
@@ -147,6 +146,12 @@ impl Rules {
             rules.add(role, named)?;
         }
         Ok(rules)
+    }
+
+    /// With a user who administers whatever the file says, as the daemon's own does.
+    pub(super) fn administered_by(mut self, uid: u32) -> Self {
+        self.uids.push((uid, Role::Administer));
+        self
     }
 
     fn add(&mut self, role: Role, named: &Named) -> Result<(), String> {
@@ -313,12 +318,13 @@ mod tests {
     fn without_a_file_everybody_reads_and_root_administers() {
         let rules = Rules::read(None, Role::View).expect("built in");
         assert_eq!(rules.role_of(&user(0, &[])), Some(Role::Administer));
-        let own = accounts::own();
-        assert_eq!(rules.role_of(&user(own, &[])), Some(Role::Administer));
+        assert_eq!(rules.role_of(&user(4_000_122, &[])), Some(Role::View));
         assert_eq!(rules.role_of(&user(4_000_123, &[0])), Some(Role::View));
         assert_eq!(rules.role_of(&holder(&["cn:root"])), Some(Role::View));
         let loopback = Caller::Loopback(address());
         assert_eq!(rules.role_of(&loopback), Some(Role::View));
+        let owned = rules.administered_by(4_000_122);
+        assert_eq!(owned.role_of(&user(4_000_122, &[])), Some(Role::Administer));
         let emulated = Rules::read(None, Role::Administer).expect("built in");
         assert_eq!(emulated.role_of(&loopback), Some(Role::Administer));
     }

@@ -100,7 +100,7 @@ fn a_file_is_checked_and_says_what_each_caller_may_do() {
         "access.toml can be used\n  at a loopback address: none\n",
         "  NOT KNOWN on this host, nobody has its role: user no such user\n",
         "  limit \"two switches at once\", operate: at most 2 drained switches\n",
-        "  limit \"say why\": asks for a reason SetPorts\n",
+        "  limit \"say why\": asks for a reason for SetPorts\n",
         ", Friday, 22:00-06:00: refuses for all changes (only told, not enforced)\n",
         "loopback: none\n  may call: nothing\n",
         "user:root: administer\n  may call: reads, and ",

@@ -159,9 +159,11 @@ impl fmt::Display for Described {
             (false, true) => write!(f, ": refuses")?,
         }
         if counted.is_empty() {
-            match self.methods.len() == changing().len() {
-                true => write!(f, " for all changes")?,
-                false => write!(f, " {}", self.methods.join(", "))?,
+            let of_all = self.methods.len() == changing().len();
+            match (of_all, self.reason) {
+                (true, _) => write!(f, " for all changes")?,
+                (false, true) => write!(f, " for {}", self.methods.join(", "))?,
+                (false, false) => write!(f, " {}", self.methods.join(", "))?,
             }
         }
         match self.enforce {
