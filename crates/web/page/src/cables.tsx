@@ -1,6 +1,6 @@
 // Nodes in columns by tier, the highest on the left, with the cables between them.
 import { addressOf } from "./address";
-import { type Layout, NO_TIER } from "./fabric";
+import { type Layout, NO_PEER, NO_TIER } from "./fabric";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { NodeName } from "./neighbours";
 import { colorOf, css, isDark } from "./palette";
@@ -8,13 +8,15 @@ import { SaveDrawing } from "./saving";
 import { scheme, shades, theme } from "./store";
 
 /** Nodes that are drawn. */
-export const DRAWN_MAX = 200;
+const DRAWN_MAX = 200;
 const [ROW, BOX, GAP] = [22, 170, 120];
 
 interface Props {
   nodes: Layout;
   /** Cables, each by one of its ports; those that matter most first. */
   ports: number[];
+  /** Cables that there are, where not all are known. */
+  all?: number | undefined;
   /** Nodes that stand out, with what is said of all of them. */
   marked: Set<number>;
   marks: string;
@@ -22,10 +24,11 @@ interface Props {
   name: string;
 }
 
-export function Cables({ nodes, ports, marked, marks, name }: Props) {
+export function Cables({ nodes, ports, all, marked, marks, name }: Props) {
   scheme.value;
   const dark = isDark(theme.value);
-  const { drawn, columns, left } = placed(nodes, ports);
+  const { drawn, columns } = placed(nodes, ports);
+  const left = (all ?? ports.length) - drawn.length;
   if (drawn.length === 0) return null;
   const rows = Math.max(...columns.map((column) => column.length));
   const [wide, high] = [columns.length * (BOX + GAP) - GAP, rows * ROW + 16];
@@ -74,9 +77,11 @@ export function Cables({ nodes, ports, marked, marks, name }: Props) {
 }
 
 /** The cables that are drawn, and their nodes in columns, each in the order of the fabric. */
-function placed(nodes: Layout, ports: number[]): { drawn: number[]; columns: number[][]; left: number } {
+function placed(nodes: Layout, ports: number[]): { drawn: number[]; columns: number[][] } {
   const found = new Set<number>();
   const drawn = ports.filter((port) => {
+    // The layout may be of another moment than what names the cables.
+    if (nodes.peers[port] === NO_PEER) return false;
     const ends = [nodes.nodeOf[port], nodes.nodeOf[nodes.peers[port]]];
     const fresh = ends.filter((node) => !found.has(node));
     if (found.size + fresh.length > DRAWN_MAX) return false;
@@ -89,7 +94,7 @@ function placed(nodes: Layout, ports: number[]): { drawn: number[]; columns: num
     byTier.set(tier, [...(byTier.get(tier) ?? []), node]);
   }
   const columns = [...byTier].sort(([a], [b]) => b - a).map(([, column]) => column);
-  return { drawn, columns, left: ports.length - drawn.length };
+  return { drawn, columns };
 }
 
 /** Place of a port in the layout; none where it is not there. */

@@ -6,12 +6,13 @@ import type { NamedPort, PortId } from "../gen/weft/v1/types_pb";
 import type { WatchResponse } from "../gen/weft/v1/watch_pb";
 import { colorWords, guidText, stateText } from "./words";
 
-/** An event that is shown. */
+/** A node, or a port of it. */
 export interface Place {
   guid: bigint;
   port: number;
 }
 
+/** An event that is shown. */
 export interface Told {
   token: string;
   time: Date;

@@ -1,8 +1,7 @@
 // All virtual fabrics and multicast groups.
 import { addressOf, moment } from "./address";
-import { groupWords, known } from "./named";
+import { groupWords, known, readNamed } from "./named";
 import { useEffect } from "preact/hooks";
-import { readNamed } from "./named";
 import { SaveTable } from "./saving";
 import { many } from "./words";
 

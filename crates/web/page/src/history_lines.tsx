@@ -18,8 +18,6 @@ const PACE = 10_000;
 const POINTS = 400;
 /** Least time from one point to the next, seconds: where readings are finer, each is one. */
 const STEP_MIN = 10;
-/** Points more than so many steps apart are not joined. */
-const GAP = 4;
 /** Rows of the table. */
 const ROWS_MAX = 50;
 
@@ -56,7 +54,7 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
     const request = { ports: [{ nodeGuid: guid, port: number }], from: timestampFromDate(from), to: timestampFromDate(end), counters: { paths: kind.paths }, ...(step > STEP_MIN ? { step: durationFromMs(step * 1_000) } : {}) };
     const samples: CounterSample[] = [];
     for await (const message of historyCalls.listCounterSamples(request, options)) samples.push(...message.samples);
-    return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000, step: Math.max(step, STEP_MIN) };
+    return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
   };
   const { answer, failed } = usePolled(ask, to === undefined ? PACE : 0, [guid, number, to, span, chosen.value]);
   const words = RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour";
@@ -68,7 +66,7 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
       {answer !== undefined && answer.samples.length === 0 && <p class="quiet">No reading of it is kept of that time.</p>}
       {answer !== undefined && answer.samples.length > 0 && (
         <>
-          <Plot name={`${kind.name} of ${title}`} label={`${kind.name} of ${title} over the last ${words}; the table has the values`} lines={seriesOf(kind, answer.samples, answer.step)} from={answer.from} to={answer.to} least={1} text={kind.text} />
+          <Plot name={`${kind.name} of ${title}`} label={`${kind.name} of ${title} over the last ${words}; the table has the values`} lines={seriesOf(kind, answer.samples)} from={answer.from} to={answer.to} least={1} text={kind.text} />
           <Table kind={kind} samples={answer.samples} title={title} />
         </>
       )}
@@ -76,15 +74,13 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
   );
 }
 
-/** Lines, with gaps where nothing is known for long. */
-function seriesOf(kind: Kind, samples: CounterSample[], step: number): Series[] {
+/** Lines, with gaps where totals have begun again: each rate is over the time since the sample before. */
+function seriesOf(kind: Kind, samples: CounterSample[]): Series[] {
   return kind.lines.map(([field, name]) => {
     const points: [number, number | null][] = [];
     for (const sample of samples) {
       if (sample.time === undefined) continue;
       const time = timestampDate(sample.time).getTime() / 1_000;
-      const before = points.at(-1)?.[0];
-      if (before !== undefined && time - before > GAP * step) points.push([time, null]);
       const rate = sample.rates?.[field];
       points.push([time, rate === undefined ? null : rate * kind.scale]);
     }

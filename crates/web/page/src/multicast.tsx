@@ -46,7 +46,7 @@ function Known({ answer, group }: { answer: GetMulticastGroupResponse; group: Mu
           {answer.links === 0 ? <p class="quiet">{group.members === 0 ? "Nobody has joined, and no switch sends its packets anywhere." : "No switch sends its packets anywhere yet."}</p> : (
             <>
               <p class="quiet">{many(answer.links, "link")} on which switches send its packets, from the tables that they have confirmed.</p>
-              <Cables nodes={nodes} ports={ports} marked={members} marks="member" name={`tree of ${group.mgid}`} />
+              <Cables nodes={nodes} ports={ports} all={answer.links} marked={members} marks="member" name={`tree of ${group.mgid}`} />
               <Tree links={answer.tree} all={answer.links} name={group.mgid} />
             </>
           )}

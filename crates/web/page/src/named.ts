@@ -27,12 +27,14 @@ export async function readNamed(): Promise<void> {
   if (now - read < FRESH) return;
   read = now;
   const options = { timeoutMs: PATIENCE };
-  try {
-    const [fabrics, groups] = await Promise.all([fabricCalls.listVirtualFabrics({}, options), groupCalls.listMulticastGroups({ limit: GROUPS_MAX }, options)]);
-    known.value = { fabrics: fabrics.virtualFabrics, groups: groups.groups, total: groups.total, failed: "" };
-  } catch (error) {
-    known.value = { ...known.value, failed: whyOf(error) };
-  }
+  const [fabrics, groups] = await Promise.allSettled([fabricCalls.listVirtualFabrics({}, options), groupCalls.listMulticastGroups({ limit: GROUPS_MAX }, options)]);
+  const failed = [fabrics, groups].find((one) => one.status === "rejected");
+  known.value = {
+    ...known.value,
+    ...(fabrics.status === "fulfilled" ? { fabrics: fabrics.value.virtualFabrics } : {}),
+    ...(groups.status === "fulfilled" ? { groups: groups.value.groups, total: groups.value.total } : {}),
+    failed: failed === undefined ? "" : whyOf(failed.reason),
+  };
 }
 
 /** What a MGID is of, by its first bytes (RFC 4391); empty where that is not known. */
@@ -53,7 +55,9 @@ export interface Named {
 export function namedBy(text: string, most: number): Named[] {
   const word = text.trim().toLowerCase();
   if (word === "") return [];
-  const fabrics = known.value.fabrics.filter((one) => one.name.toLowerCase().includes(word) || word === `0x${one.pkey.toString(16)}`);
+  // The highest bit of a P_Key is that of a full member.
+  const key = /^0x[0-9a-f]{1,4}$/.test(word) ? Number(word) & 0x7fff : -1;
+  const fabrics = known.value.fabrics.filter((one) => one.name.toLowerCase().includes(word) || (one.pkey & 0x7fff) === key);
   const groups = word.length < 4 ? [] : known.value.groups.filter((one) => one.mgid.includes(word) || word === `0x${one.mlid.toString(16)}`);
   return [
     ...fabrics.map((one): Named => ({ view: { kind: "fabric", name: one.name }, name: one.name, why: "virtual fabric" })),

@@ -100,7 +100,7 @@ function Members({ one }: { one: VirtualFabric }) {
       {answer !== undefined && members.length === 0 && <p class="quiet">It has none.</p>}
       {members.length > 0 && (
         <>
-          <Cables nodes={nodes} ports={cablesOf(nodes, members)} marked={full} marks="full member" name={`members of ${one.name}`} />
+          <Cables nodes={nodes} ports={cablesOf(nodes, members)} all={answer?.nextPageToken ? all : undefined} marked={full} marks="full member" name={`members of ${one.name}`} />
           <div class="scroll tall" tabIndex={0} role="region" aria-label="Members">
             <table>
               <thead><tr><th scope="col">Node</th><th scope="col" class="number">Port</th><th scope="col">Member</th><th scope="col">By device groups</th></tr></thead>
