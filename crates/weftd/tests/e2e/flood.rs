@@ -125,9 +125,12 @@ impl Host {
 
     /// Asks until subnet administration has its first snapshot: ports are Active a moment before.
     async fn wait_for_sa(&mut self, other: &PortStatus) {
-        let mut number = 0;
-        while self.answer(other, number).await.0 == status::BUSY {
-            number += 1;
+        let begun = Instant::now();
+        for number in 0.. {
+            match self.answer(other, number).await.0 {
+                status::BUSY => assert!(begun.elapsed() < PATIENCE, "BUSY for too long"),
+                _ => return,
+            }
         }
     }
 
