@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-37CLCFZ4.js", include_bytes!("chunk-37CLCFZ4.js")),
-    ("/chunk-C22IDOMB.js", include_bytes!("chunk-C22IDOMB.js")),
-    ("/chunk-T25T6R5T.js", include_bytes!("chunk-T25T6R5T.js")),
+    ("/chunk-G6K2IUO3.js", include_bytes!("chunk-G6K2IUO3.js")),
+    ("/chunk-GNNZKIWD.js", include_bytes!("chunk-GNNZKIWD.js")),
+    ("/chunk-QHSNO6KH.js", include_bytes!("chunk-QHSNO6KH.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-WG57OC7O.js", include_bytes!("view-WG57OC7O.js")),
-    ("/views-X6OK74RY.js", include_bytes!("views-X6OK74RY.js")),
+    ("/view-JA6LRN2D.js", include_bytes!("view-JA6LRN2D.js")),
+    ("/views-O4OMT3WU.js", include_bytes!("views-O4OMT3WU.js")),
 ]
