@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-G6K2IUO3.js", include_bytes!("chunk-G6K2IUO3.js")),
-    ("/chunk-GNNZKIWD.js", include_bytes!("chunk-GNNZKIWD.js")),
-    ("/chunk-QHSNO6KH.js", include_bytes!("chunk-QHSNO6KH.js")),
+    ("/chunk-3BGB7FLR.js", include_bytes!("chunk-3BGB7FLR.js")),
+    ("/chunk-66RVQOVV.js", include_bytes!("chunk-66RVQOVV.js")),
+    ("/chunk-YVQATUUD.js", include_bytes!("chunk-YVQATUUD.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-JA6LRN2D.js", include_bytes!("view-JA6LRN2D.js")),
-    ("/views-O4OMT3WU.js", include_bytes!("views-O4OMT3WU.js")),
+    ("/view-HLEU3JRF.js", include_bytes!("view-HLEU3JRF.js")),
+    ("/views-IN7WWQLU.js", include_bytes!("views-IN7WWQLU.js")),
 ]
