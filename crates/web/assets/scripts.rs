@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-3BGB7FLR.js", include_bytes!("chunk-3BGB7FLR.js")),
-    ("/chunk-66RVQOVV.js", include_bytes!("chunk-66RVQOVV.js")),
-    ("/chunk-YVQATUUD.js", include_bytes!("chunk-YVQATUUD.js")),
+    ("/chunk-I7YYKFRZ.js", include_bytes!("chunk-I7YYKFRZ.js")),
+    ("/chunk-QH2ZYFGY.js", include_bytes!("chunk-QH2ZYFGY.js")),
+    ("/chunk-RED62RFM.js", include_bytes!("chunk-RED62RFM.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-HLEU3JRF.js", include_bytes!("view-HLEU3JRF.js")),
-    ("/views-IN7WWQLU.js", include_bytes!("views-IN7WWQLU.js")),
+    ("/view-4SATZP4C.js", include_bytes!("view-4SATZP4C.js")),
+    ("/views-EGHWVGMN.js", include_bytes!("views-EGHWVGMN.js")),
 ]

@@ -4,7 +4,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, go, type MatrixPaint } from "./address";
 import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
-import { busier, isWrong, percent, rampOf, Shade } from "./kinds";
+import { busier, byShare, isWrong, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, ground, isDark } from "./palette";
 import { Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
@@ -46,6 +46,8 @@ const POD_GAP = 2;
 const [TIMES_MAX, TIMES_LISTED] = [3, 1.25];
 /** Mean load of a row below which a multiple of it tells nothing, in the units of loads: 1 %. */
 const MEAN_MIN = WHOLE / 100;
+/** Rows of a table. */
+const ROWS_MAX = 200;
 const NAMES: Record<MatrixPaint, string> = { load: "load", imbalance: "imbalance" };
 
 export function Matrix({ by }: { by: MatrixPaint }) {
@@ -87,6 +89,7 @@ export function Matrix({ by }: { by: MatrixPaint }) {
           <Drawn nodes={nodes} found={found.value} by={by} />
           <Odd nodes={nodes} found={found.value} />
           {by === "imbalance" && <Uneven nodes={nodes} found={found.value} />}
+          <AllPairs key={by} nodes={nodes} found={found.value} by={by} />
         </>
       )}
     </section>
@@ -246,6 +249,52 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
   );
 }
 
+/** All pairs, by what they are coloured by. */
+function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPaint }) {
+  const open = useSignal(false);
+  const pairs = !open.value ? [] : by === "load" ? byLoad(found) : [...found.pairs.values()].sort((a, b) => b.times - a.times);
+  return (
+    <details class="table" onToggle={(event) => (open.value = event.currentTarget.open)}>
+      <summary>The same as a table: all pairs by {NAMES[by]}</summary>
+      {open.value && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={`All pairs by ${NAMES[by]}`}>
+          <table>
+            <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Up</th><th scope="col" class="number">Links</th><th scope="col" class="number">Busiest</th><th scope="col" class="number">Times the mean</th></tr></thead>
+            <tbody>
+              {pairs.slice(0, ROWS_MAX).map((pair) => (
+                <tr key={`${pair.lower}-${pair.upper}`}>
+                  <PairNames nodes={nodes} pair={pair} />
+                  <td class="number">{pair.up}</td>
+                  <td class="number">{pair.links}</td>
+                  <td class="number">{percent(pair.load)}</td>
+                  <td class="number">{timesText(pair.times)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {pairs.length > ROWS_MAX && <p class="quiet">{many(pairs.length - ROWS_MAX, "more pair")}; the file of all pairs has them.</p>}
+        </div>
+      )}
+    </details>
+  );
+}
+
+function byLoad(found: Pairs): Pair[] {
+  const pairs = [...found.pairs.values()];
+  return byShare([...pairs.keys()], (at) => pairs[at].load).map((at) => pairs[at]);
+}
+
+/** The switches of a pair, with the ways to them. */
+function PairNames({ nodes, pair }: { nodes: Layout; pair: Pair }) {
+  return (
+    <>
+      {[pair.lower, pair.upper].map((node) => (
+        <td key={node}><a href={addressOf({ kind: "focus", guid: nodes.guids[node], port: 0 })}><bdi>{nodes.names[node]}</bdi></a></td>
+      ))}
+    </>
+  );
+}
+
 /** The pairs whose links stand out most. */
 function Uneven({ nodes, found }: { nodes: Layout; found: Pairs }) {
   const uneven = [...found.pairs.values()].filter((pair) => pair.times >= TIMES_LISTED).sort((a, b) => b.times - a.times);
@@ -258,9 +307,7 @@ function Uneven({ nodes, found }: { nodes: Layout; found: Pairs }) {
         <tbody>
           {uneven.slice(0, 50).map((pair) => (
             <tr key={`${pair.lower}-${pair.upper}`}>
-              {[pair.lower, pair.upper].map((node) => (
-                <td key={node}><a href={addressOf({ kind: "focus", guid: nodes.guids[node], port: 0 })}><bdi>{nodes.names[node]}</bdi></a></td>
-              ))}
+              <PairNames nodes={nodes} pair={pair} />
               <td class="number">{timesText(pair.times)}</td>
               <td class="number">{percent(pair.load)}</td>
             </tr>
@@ -279,11 +326,9 @@ function Odd({ nodes, found }: { nodes: Layout; found: Pairs }) {
       <table>
         <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Up</th><th scope="col" class="number">Links</th></tr></thead>
         <tbody>
-          {odd.slice(0, 200).map((pair) => (
+          {odd.slice(0, ROWS_MAX).map((pair) => (
             <tr key={`${pair.lower}-${pair.upper}`}>
-              {[pair.lower, pair.upper].map((node) => (
-                <td key={node}><a href={addressOf({ kind: "focus", guid: nodes.guids[node], port: 0 })}><bdi>{nodes.names[node]}</bdi></a></td>
-              ))}
+              <PairNames nodes={nodes} pair={pair} />
               <td class="number">{pair.up}</td>
               <td class="number">{pair.links}</td>
             </tr>

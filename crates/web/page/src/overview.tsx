@@ -28,7 +28,7 @@ export function Overview({ paint }: { paint: Paint }) {
       </section>
       <section class="main" aria-label="Fabric">
         <PictureView paint={paint} />
-        <PortsTable />
+        <PortsTable paint={paint} />
       </section>
     </div>
   );

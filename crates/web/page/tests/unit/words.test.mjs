@@ -11,7 +11,7 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
 const { addressAt, addressOf, momentOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
-const { busier, kindOf, shadeOf } = await load("src/kinds.ts");
+const { busier, byShare, kindOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
@@ -174,6 +174,13 @@ test("a text is cut to the room that it has", () => {
 test("a host is named without its HFI, and a switch as it is", () => {
   const nodes = { names: ["node1 hfi1_0", "edge1 hfi1_0", "node2"], isSwitch: (node) => node === 1 };
   assert.deepEqual([0, 1, 2].map((node) => shortName(nodes, node)), ["node1", "edge1 hfi1_0", "node2"]);
+});
+
+test("what is busiest comes first, and what is not known last", () => {
+  const shares = [255, 0, 200, 7, 255, 7, 230];
+  assert.deepEqual(byShare([...shares.keys()], (place) => shares[place]), [2, 6, 3, 5, 1, 0, 4]);
+  assert.deepEqual(byShare([5, 3], () => 255), [5, 3]);
+  assert.deepEqual(byShare([], () => 0), []);
 });
 
 test("of two loads the one that is known counts, or the greater", () => {
