@@ -4,8 +4,9 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, go, type MatrixPaint } from "./address";
 import { Kind, type Layout, NO_PEER, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
+import { ARROWS } from "./keys";
 import { busier, byShare, isWrong, percent, rampOf, Shade } from "./kinds";
-import { colorOf, css, ground, isDark } from "./palette";
+import { colorOf, css, ground, ink, isDark } from "./palette";
 import { Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
@@ -182,6 +183,8 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
   const latest = useRef(found);
   latest.current = found;
   const tip = useSignal("");
+  /** The cell that is chosen with keys, by its place. */
+  const cell = useSignal(-1);
   const draw = () => {
     const { current } = canvas;
     const context = current?.getContext("2d");
@@ -211,6 +214,26 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
       context.fillStyle = color;
       context.fillRect(x, y, size, size);
     });
+    const chosen = pairs.get(cell.value);
+    if (chosen !== undefined) {
+      context.strokeStyle = ink(dark);
+      context.lineWidth = 2;
+      context.strokeRect(chosen.x * side - 1, chosen.y * side - 1, side - gap + 2, side - gap + 2);
+    }
+  };
+  const words = (pair: Pair) => `${nodes.names[pair.lower]} × ${nodes.names[pair.upper]}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row`;
+  const lead = (pair: Pair) => go({ kind: "focus", guid: nodes.guids[pair.lower], port: nodes.number(pair.port) });
+  const key = (event: KeyboardEvent) => {
+    const [move, chosen] = [ARROWS[event.key], found.pairs.get(cell.value)];
+    if (move !== undefined && event.shiftKey) {
+      const next = cellBeside(found, chosen, move);
+      if (next !== undefined) [cell.value, tip.value] = [next.y * found.w + next.x, words(next)];
+    } else if (event.key === "Enter" && chosen !== undefined) {
+      lead(chosen);
+    } else {
+      return;
+    }
+    event.preventDefault();
   };
   useEffect(draw, [found, by]);
   useSignalEffect(() => {
@@ -227,26 +250,36 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
   };
   return (
     <>
-      <div class="scroll matrix" tabIndex={0} role="region" aria-label="Matrix of links; the table below names what is odd">
+      <div class="scroll matrix" tabIndex={0} role="application" aria-label="Matrix of links; the tables below have the same. Shift and an arrow key choose a pair, Enter leads to its link" onKeyDown={key}>
         <canvas
           ref={canvas}
           aria-hidden="true"
           onPointerMove={(event) => {
             const pair = at(event);
-            tip.value = pair === undefined ? "no link" : `${nodes.names[pair.lower]} × ${nodes.names[pair.upper]}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row`;
+            tip.value = pair === undefined ? "no link" : words(pair);
           }}
           onPointerLeave={() => (tip.value = "")}
           onClick={(event) => {
             const pair = at(event as unknown as PointerEvent);
-            if (pair !== undefined) go({ kind: "focus", guid: nodes.guids[pair.lower], port: nodes.number(pair.port) });
+            if (pair !== undefined) lead(pair);
           }}
         />
       </div>
-      <p class="quiet status"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
+      <p class="quiet status" aria-live="polite"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
       <button type="button" class="more" onClick={() => canvas.current !== null && savePng("matrix", [canvas.current])}>Save as PNG</button>{" "}
       <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest", "times the mean of the row"], ...[...found.pairs.values()].map((pair) => [nodes.names[pair.lower], nodes.names[pair.upper], pair.up, pair.links, percent(pair.load), timesText(pair.times)])])}>Save all pairs as CSV</button>
     </>
   );
+}
+
+/** The pair next to one in a direction, at first the first of all; none at the edge. */
+function cellBeside({ pairs, w, h }: Pairs, from: Pair | undefined, [right, down]: [number, number]): Pair | undefined {
+  if (from === undefined) return [...pairs.values()].reduce<Pair | undefined>((first, pair) => (first === undefined || pair.y * w + pair.x < first.y * w + first.x ? pair : first), undefined);
+  for (let [x, y] = [from.x + right, from.y + down]; x >= 0 && x < w && y >= 0 && y < h; [x, y] = [x + right, y + down]) {
+    const pair = pairs.get(y * w + x);
+    if (pair !== undefined) return pair;
+  }
+  return undefined;
 }
 
 /** All pairs, by what they are coloured by. */
