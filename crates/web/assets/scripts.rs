@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-2HQ7JXZJ.js", include_bytes!("chunk-2HQ7JXZJ.js")),
-    ("/chunk-I7YYKFRZ.js", include_bytes!("chunk-I7YYKFRZ.js")),
-    ("/chunk-QH2ZYFGY.js", include_bytes!("chunk-QH2ZYFGY.js")),
+    ("/chunk-74BKG25Y.js", include_bytes!("chunk-74BKG25Y.js")),
+    ("/chunk-J3FZJAVN.js", include_bytes!("chunk-J3FZJAVN.js")),
+    ("/chunk-LZDKKE3G.js", include_bytes!("chunk-LZDKKE3G.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-4SATZP4C.js", include_bytes!("view-4SATZP4C.js")),
-    ("/views-YPYA5SHL.js", include_bytes!("views-YPYA5SHL.js")),
+    ("/view-GFNTDRSB.js", include_bytes!("view-GFNTDRSB.js")),
+    ("/views-BZIVEMOP.js", include_bytes!("views-BZIVEMOP.js")),
 ]
