@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-7S7CCMK2.js", include_bytes!("chunk-7S7CCMK2.js")),
-    ("/chunk-C22IDOMB.js", include_bytes!("chunk-C22IDOMB.js")),
-    ("/chunk-T25T6R5T.js", include_bytes!("chunk-T25T6R5T.js")),
+    ("/chunk-74BKG25Y.js", include_bytes!("chunk-74BKG25Y.js")),
+    ("/chunk-J3FZJAVN.js", include_bytes!("chunk-J3FZJAVN.js")),
+    ("/chunk-SL6DHQB3.js", include_bytes!("chunk-SL6DHQB3.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-WG57OC7O.js", include_bytes!("view-WG57OC7O.js")),
-    ("/views-MQKL5LYE.js", include_bytes!("views-MQKL5LYE.js")),
+    ("/view-GFNTDRSB.js", include_bytes!("view-GFNTDRSB.js")),
+    ("/views-6OKGTCGA.js", include_bytes!("views-6OKGTCGA.js")),
 ]

@@ -15,7 +15,8 @@ export type View =
   | { kind: "focus"; guid: bigint; port: number }
   /** `beside`: the engine whose route is shown beside it, empty for none. */
   | { kind: "route"; from: bigint; to: bigint; beside: string }
-  | { kind: "matrix"; by: MatrixPaint }
+  /** Links above a tier, 0 for the lowest, by switches or by pods. */
+  | { kind: "matrix"; by: MatrixPaint; tier: number; pods: boolean }
   /** All virtual fabrics and multicast groups. */
   | { kind: "groups" }
   | { kind: "fabric"; name: string }
@@ -50,7 +51,7 @@ function nameOf(view: View): string {
     case "plan":
       return `#/plan/${view.id}`;
     case "matrix":
-      return view.by === "load" ? "#/matrix" : `#/matrix/${view.by}`;
+      return `#/matrix${view.by === "load" ? "" : `/${view.by}`}${view.tier === 0 ? "" : `/tier/${view.tier}`}${view.pods ? "/pods" : ""}`;
     case "groups":
       return "#/groups";
     case "fabric":
@@ -75,7 +76,8 @@ export function viewOf(hash: string): View {
     return { kind: name };
   }
   if (name === "matrix") {
-    return { kind: name, by: what === "imbalance" ? what : "load" };
+    const path = /^#?\/?matrix(\/imbalance)?(?:\/tier\/(\d{1,3}))?(\/pods)?(?:@|$)/.exec(hash);
+    return { kind: name, by: path?.[1] === undefined ? "load" : "imbalance", tier: Number(path?.[2] ?? 0), pods: path?.[3] !== undefined };
   }
   if (name === "fabric" && what !== undefined) {
     return { kind: name, name: decoded(what) };

@@ -1,9 +1,10 @@
 // The picture on the screen: what part of it is seen, pointers and keys, and the names drawn over it.
 import { type Camera, Drawing } from "./draw";
 import { type Layout, NO_PEER } from "./fabric";
+import { ARROWS } from "./keys";
 import { measured } from "./measure";
 import { css, ground, ink, isPaper, quiet } from "./palette";
-import { type Box, Picture } from "./picture";
+import { type Box, middle, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
 
@@ -67,6 +68,7 @@ export class Canvas {
     holder.addEventListener("pointercancel", (event) => this.pointers.delete(event.pointerId), { signal });
     holder.addEventListener("pointerleave", () => this.hover(undefined), { signal });
     holder.addEventListener("keydown", (event) => this.key(event), { signal });
+    holder.addEventListener("blur", () => this.hover(undefined), { signal });
     this.size.observe(holder);
   }
 
@@ -239,11 +241,14 @@ export class Canvas {
 
   private key(event: KeyboardEvent): void {
     const step = 80 / this.camera.zoom;
-    const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-    const move = moves[event.key];
-    if (move !== undefined) {
-      this.camera.x += move[0];
-      this.camera.y += move[1];
+    const move = ARROWS[event.key];
+    if (move !== undefined && event.shiftKey) {
+      this.step(...move);
+    } else if (event.key === "Enter" && this.hovered !== undefined && this.layout !== undefined) {
+      this.told.choose(this.layout.guids[this.hovered.node], 0);
+    } else if (move !== undefined) {
+      this.camera.x += step * move[0];
+      this.camera.y += step * move[1];
       this.fitted = false;
       this.redraw();
     } else if (event.key === "+" || event.key === "=") {
@@ -256,6 +261,21 @@ export class Canvas {
       return;
     }
     event.preventDefault();
+  }
+
+  /** Chooses the node beside the one that is chosen, at first the one in the middle, and brings it into view. */
+  private step(right: number, down: number): void {
+    const { picture, camera, holder } = this;
+    const node = this.hovered === undefined ? picture?.nearest(camera.x, camera.y) : (picture?.beside(this.hovered.node, right, down) ?? this.hovered.node);
+    if (picture === undefined || node === undefined) return;
+    const at = middle(picture.boxes[node]);
+    const [w, h] = [holder.clientWidth, holder.clientHeight];
+    const seen = Math.abs(at.x - camera.x) * camera.zoom < w / 2 && Math.abs(at.y - camera.y) * camera.zoom < h / 2;
+    if (!seen) {
+      [camera.x, camera.y] = [at.x, at.y];
+      this.fitted = false;
+    }
+    this.hover({ node, port: -1, x: (at.x - camera.x) * camera.zoom + w / 2, y: (at.y - camera.y) * camera.zoom + h / 2, width: w });
   }
 
   /** Names of parts, of nodes where there is room, and the cables of the node under the pointer. */

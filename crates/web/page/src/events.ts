@@ -17,8 +17,8 @@ export interface Told {
   token: string;
   time: Date;
   text: string;
-  /** Whether it tells of trouble, of its end, or of what somebody asked for. */
-  tone: "bad" | "good" | "plain" | "person";
+  /** Whether it tells of trouble, of its end, of what somebody asked for, or of another role of this manager. */
+  tone: "bad" | "good" | "plain" | "person" | "role";
   /** The node that it is about; its port, 0 for the whole node. */
   guid?: bigint;
   port?: number;
@@ -91,6 +91,10 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
       return { text: `trap of ${content.value.nodeName || `LID ${content.value.lid}`}: ${content.value.what}`, tone: "plain", guid: content.value.nodeGuid, port: 0 };
     case "attachmentChanged":
       return content.value.attached ? { text: "the fabric is back", tone: "good" } : { text: "the fabric is gone", tone: "bad" };
+    case "roleChanged": {
+      const { role, master, why } = content.value;
+      return { text: `${roleText(role, master)}${why && `: ${why}`}`, tone: "role" };
+    }
     case "healthChanged": {
       const { before, now, reason } = content.value;
       return { text: `health is ${colorWords(now).name}, it was ${colorWords(before).name}: ${reason}`, tone: now > before ? "bad" : "good" };
@@ -104,6 +108,20 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     }
     default:
       return { text: plain(content.case, content.value), tone: "plain" };
+  }
+}
+
+/** What a manager is from now on, by the name of its role. */
+function roleText(role: string, master: bigint): string {
+  switch (role) {
+    case "Master":
+      return "this manager is master now";
+    case "Standby":
+      return `this manager is standby now${master === 0n ? "" : `, the master is the one on port ${guidText(master)}`}`;
+    case "Discovering":
+      return "this manager looks for other managers now";
+    default:
+      return `this manager is ${role.toLowerCase()} now`;
   }
 }
 

@@ -79,6 +79,17 @@ export function busier(a: number, b: number): number {
   return a === UNKNOWN ? b : b === UNKNOWN ? a : Math.max(a, b);
 }
 
+/** Places by their shares, the greatest first; those whose share is not known come last. */
+export function byShare(places: number[], shareOf: (place: number) => number): number[] {
+  const buckets: number[][] = Array.from({ length: WHOLE + 1 }, () => []);
+  const rest: number[] = [];
+  for (const place of places) {
+    const share = shareOf(place);
+    (share === UNKNOWN ? rest : buckets[Math.min(share, WHOLE)]).push(place);
+  }
+  return [...buckets.reverse().flat(), ...rest];
+}
+
 /** A share in words. */
 export function percent(share: number): string {
   return share === UNKNOWN ? "unknown" : `${((share / WHOLE) * 100).toFixed(share < 20 && share > 0 ? 1 : 0)} %`;

@@ -34,7 +34,7 @@ function App() {
         <nav aria-label="Views">
           <Tab to={addressOf({ kind: "overview", paint: "state" })} on={now.kind === "overview"}>Overview</Tab>
           <Tab to={addressOf({ kind: "route", from: 0n, to: 0n, beside: "" })} on={now.kind === "route"}>Route</Tab>
-          <Tab to={addressOf({ kind: "matrix", by: "load" })} on={now.kind === "matrix"}>Matrix</Tab>
+          <Tab to={addressOf({ kind: "matrix", by: "load", tier: 0, pods: false })} on={now.kind === "matrix"}>Matrix</Tab>
           <Tab to={addressOf({ kind: "groups" })} on={now.kind === "groups" || now.kind === "fabric" || now.kind === "group"}>Groups</Tab>
           <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
           <Tab to={addressOf({ kind: "experiments", live: false })} on={now.kind === "experiments"}>Experiments</Tab>
@@ -52,7 +52,7 @@ function App() {
         {now.kind === "overview" && <Overview paint={now.paint} />}
         {now.kind === "focus" && <Later of={views} title="Node">{(all) => <all.Focus guid={now.guid} port={now.port} />}</Later>}
         {now.kind === "route" && <Later of={views} title="Route">{(all) => <all.RouteView from={now.from} to={now.to} beside={now.beside} />}</Later>}
-        {now.kind === "matrix" && <Later of={views} title="Links between tiers">{(all) => <all.Matrix by={now.by} />}</Later>}
+        {now.kind === "matrix" && <Later of={views} title="Links between tiers">{(all) => <all.Matrix by={now.by} asked={now.tier} pods={now.pods} />}</Later>}
         {now.kind === "groups" && <Later of={views} title="Virtual fabrics and multicast groups">{(all) => <all.Groups />}</Later>}
         {now.kind === "fabric" && <Later of={views} title="Virtual fabric">{(all) => <all.VirtualFabricView name={now.name} />}</Later>}
         {now.kind === "group" && <Later of={views} title="Multicast group">{(all) => <all.GroupView mgid={now.mgid} />}</Later>}

@@ -4,17 +4,17 @@ import { useEffect, useRef } from "preact/hooks";
 import { aged, changed } from "./ages";
 import { addressOf, go, PAINTS, type Paint, view } from "./address";
 import { Canvas, type Hovered } from "./canvas";
-import { Kind } from "./fabric";
+import { Kind, type Layout } from "./fabric";
 import { Figures, Findings, Verdict } from "./health";
-import { KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
+import { isWrong, KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
 import { Ramp } from "./ramp";
 import { kept } from "./history";
-import { beat, columns, counts, layout, painted, scheme, theme } from "./store";
+import { beat, columns, counts, layout, painted, scheme, shades, theme } from "./store";
 import { PortsTable } from "./tables";
 import { Since } from "./timeline";
-import { clock } from "./words";
+import { clock, many } from "./words";
 
 const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits", change: "last change" };
 
@@ -28,7 +28,7 @@ export function Overview({ paint }: { paint: Paint }) {
       </section>
       <section class="main" aria-label="Fabric">
         <PictureView paint={paint} />
-        <PortsTable />
+        <PortsTable paint={paint} />
       </section>
     </div>
   );
@@ -104,7 +104,11 @@ function PictureView({ paint }: { paint: Paint }) {
     const nodes = layout.value;
     if (nodes === undefined) return "The fabric is being read";
     const said = KINDS.filter((kind) => counts.value.has(kind.shade)).map((kind) => `${counts.value.get(kind.shade)} ports ${kind.name}`);
-    return `Picture of ${nodes.nodes} nodes by tier: ${said.join(", ")}. The table below has the same.`;
+    return `Picture of ${nodes.nodes} nodes by tier: ${said.join(", ")}. The table below has the same. Shift and an arrow key choose a node, Enter leads to it.`;
+  });
+  const spoken = useComputed(() => {
+    const [nodes, found] = [layout.value, hovered.value];
+    return nodes === undefined || found === undefined || found.port >= 0 ? "" : nodeWords(nodes, found.node);
   });
   return (
     <>
@@ -120,7 +124,8 @@ function PictureView({ paint }: { paint: Paint }) {
         </div>
       </div>
       <div class="picture">
-        <div class="canvas" ref={holder} tabIndex={0} role="img" aria-label={summary.value} />
+        <div class="canvas" ref={holder} tabIndex={0} role="application" aria-label={summary.value} />
+        <p class="spoken" aria-live="polite">{spoken.value}</p>
         {failed.value !== "" && <p class="notice">{failed.value}</p>}
         {layout.value === undefined && <p class="notice">reading the fabric…</p>}
         {layout.value !== undefined && layout.value.nodes === 0 && <p class="notice">No node is known yet: the first sweep has not ended.</p>}
@@ -128,6 +133,13 @@ function PictureView({ paint }: { paint: Paint }) {
       </div>
     </>
   );
+}
+
+/** A node that is chosen, in words. */
+function nodeWords(nodes: Layout, node: number): string {
+  const own = shades.value.subarray(nodes.first[node], nodes.first[node + 1]);
+  const wrong = own.filter(isWrong).length;
+  return `${nodes.names[node]}, ${nodes.isSwitch(node) ? "switch" : "host"}, ${many(own.length, "port")}${wrong > 0 ? `, ${wrong} in trouble` : ""}`;
 }
 
 /** What is under the pointer. */

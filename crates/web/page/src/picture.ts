@@ -27,6 +27,8 @@ const ROW_GAP = 2;
 const HOST_GAP = 1;
 const POD_GAP = 5;
 const TIER_GAP = 7;
+/** How much farther away a node is that is to the side of a direction. */
+const ASIDE = 3;
 /** Room for the name above a tier or a pod. */
 const TITLE = 4;
 
@@ -88,10 +90,34 @@ export class Picture {
     return { node: found, port: only ? this.layout.first[found] : isIn ? port : -1 };
   }
 
+  /** The node next to one in a direction, of which one part is 0; none at the edge. */
+  beside(node: number, right: number, down: number): number | undefined {
+    const from = middle(this.boxes[node]);
+    let [best, least]: [number | undefined, number] = [undefined, Infinity];
+    this.boxes.forEach((box, other) => {
+      const to = middle(box);
+      const [x, y] = [to.x - from.x, to.y - from.y];
+      const ahead = x * right + y * down;
+      // What is straight ahead is nearer than what is as far away, and to the side.
+      const far = ahead + ASIDE * Math.abs(x * down + y * right);
+      if (ahead > 0 && far < least) [best, least] = [other, far];
+    });
+    return best;
+  }
+
+  /** The node nearest to a place; none in an empty fabric. */
+  nearest(x: number, y: number): number | undefined {
+    return this.index?.neighbors(x, y, 1)[0];
+  }
+
   /** Nodes within a box. */
   within(box: Box): number[] {
     return this.index?.search(box.x, box.y, box.x + box.w, box.y + box.h) ?? [];
   }
+}
+
+export function middle(box: Box): { x: number; y: number } {
+  return { x: box.x + box.w / 2, y: box.y + box.h / 2 };
 }
 
 interface Tiles {

@@ -1,13 +1,16 @@
-// Finds nodes by name, GUID or LID, ports by `NAME:PORT`, and virtual fabrics and multicast groups.
-import { useComputed, useSignal } from "@preact/signals";
+// Finds nodes by name, GUID, LID or a point of `weft`, ports by `NAME:PORT`, and virtual fabrics and multicast groups.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go } from "./address";
 import type { Layout } from "./fabric";
+import { views } from "./lazy";
 import { type Named, namedBy, readNamed } from "./named";
 import { layout } from "./store";
 import { guidText } from "./words";
 
 const FOUND_MAX = 12;
+/** Time for which a text has to rest before the daemon is asked what it means, milliseconds. */
+const REST = 150;
 
 export interface Found {
   node: number;
@@ -17,25 +20,19 @@ export interface Found {
 
 type Choice = (Found & { name: string }) | Named;
 
+/** A point of `weft` that the layout can tell of: what names the nodes, and the port of them. */
+const POINT = /^(node|nodeguid):(.+?)(?::port:(\d{1,3}))?$/;
+
 /** What a text may mean, the best first. */
 export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
   const trimmed = text.trim().toLowerCase();
   if (trimmed === "") return [];
-  const [, wanted, portText] = /^(.*?)(?:(?:[: ]port)?[: ](\d{1,3}))?$/.exec(trimmed) ?? [];
   const found: Found[] = [];
-  const add = (node: number, port: number, why: string) => {
+  const add = (node: number | undefined, port: number, why: string) => {
+    if (node === undefined || node < 0 || found.length >= most) return;
     const ports = nodes.first[node + 1] - nodes.first[node];
-    if (found.length < most && port <= ports && !found.some((one) => one.node === node && one.port === port)) found.push({ node, port, why });
+    if (port <= ports && !found.some((one) => one.node === node && one.port === port)) found.push({ node, port, why });
   };
-  if (/^0x[0-9a-f]{8,16}$/.test(trimmed)) {
-    const node = nodes.find(BigInt(trimmed));
-    if (node !== undefined) add(node, 0, "GUID");
-  }
-  const lid = /^(?:lid[: ]?)?(0x[0-9a-f]{1,6}|\d{1,7})$/.exec(trimmed)?.[1];
-  if (lid !== undefined && Number(lid) > 0) {
-    const node = nodes.lids.indexOf(Number(lid));
-    if (node >= 0) add(node, 0, `LID ${Number(lid)}`);
-  }
   const names = (word: string, port: number) => {
     const ranked: number[][] = [[], [], []];
     for (let node = 0; node < nodes.nodes; node++) {
@@ -45,15 +42,50 @@ export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
     }
     ranked.flat().forEach((node) => add(node, port, guidText(nodes.guids[node])));
   };
+  const [, keyword, value = "", number = "0"] = POINT.exec(trimmed) ?? [];
+  if (keyword === "node") names(unquoted(value), Number(number));
+  if (keyword === "nodeguid" && /^(0x[0-9a-f]{1,16}|\d{1,20})$/.test(value)) add(nodes.find(BigInt(value)), Number(number), "GUID");
+  const lid = lidOf(trimmed);
+  if (lid !== undefined) add(nodes.lids.indexOf(lid.lid), lid.port, `LID ${lid.lid}`);
+  const [, wanted = "", portText] = /^(.*?)(?:(?:[: ]port)?[: ](\d{1,3}))?$/.exec(trimmed) ?? [];
+  if (/^0x[0-9a-f]{8,16}$/.test(wanted)) add(nodes.find(BigInt(wanted)), Number(portText ?? 0), "GUID");
   names(trimmed, 0);
   if (portText !== undefined && wanted !== "") names(wanted.trim(), Number(portText));
   return found;
 }
 
+/** A LID, alone or as a point, with the port of its node that is meant; 0 for the whole node. */
+function lidOf(text: string): { lid: number; port: number } | undefined {
+  const [, number, port = "0"] = /^(?:lid[: ]?)?(0x[0-9a-f]{1,6}|\d{1,7})(?::node|:port:(\d{1,3}))?$/.exec(text) ?? [];
+  return number === undefined || Number(number) === 0 ? undefined : { lid: Number(number), port: Number(port) };
+}
+
+/** A name as a point has it: in double quotes, or with a backslash before each colon. */
+function unquoted(name: string): string {
+  return name.replace(/^"(.*)"$/, "$1").replaceAll("\\:", ":");
+}
+
+/** What the daemon alone can tell of a text: its point, and the port that is meant of the nodes which that names. */
+export interface Asked {
+  focus: string;
+  port: number;
+  why: string;
+}
+
+/** The point to ask the daemon for: a port GUID, a LID that is no base LID, a pattern; none where the layout has all that it can mean. */
+export function askedOf(nodes: Layout, text: string): Asked | undefined {
+  const trimmed = text.trim();
+  const lid = lidOf(trimmed.toLowerCase());
+  if (lid !== undefined) return nodes.lids.includes(lid.lid) ? undefined : { focus: `lid:${lid.lid}`, port: lid.port, why: `LID ${lid.lid}` };
+  const [, focus, keyword, port = "0"] = /^((gid|portguid|systemguid|nodepat|nodetype|sm)\b.*?)(?::port:(\d{1,3}))?$/.exec(trimmed) ?? [];
+  if (focus === undefined || (keyword === "sm") !== (focus === "sm")) return undefined;
+  return { focus, port: Number(port), why: focus };
+}
+
 /** The search of the whole page: leads to what is chosen. */
 export function SearchBox() {
   const choose = (guid: bigint, port: number) => go({ kind: "focus", guid, port });
-  return <Picker id="found" label="Search for a node or port by name, GUID or LID, a virtual fabric or a multicast group" hint="Name, GUID, LID, name:port  ( / )" slash={true} choose={choose} others={namedBy} />;
+  return <Picker id="found" label="Search for a node or port by name, GUID, LID or point, a virtual fabric or a multicast group" hint="Name, GUID, LID, name:port  ( / )" slash={true} choose={choose} others={namedBy} />;
 }
 
 interface PickerProps {
@@ -74,9 +106,27 @@ export function Picker(props: PickerProps) {
   const open = useSignal(false);
   const at = useSignal(0);
   const field = useRef<HTMLInputElement>(null);
+  /** What the daemon has said of the text. */
+  const told = useSignal<Found[]>([]);
+  useSignalEffect(() => {
+    const [nodes, module] = [layout.value, views.module.value];
+    const asked = nodes && askedOf(nodes, text.value);
+    told.value = [];
+    if (nodes === undefined || module === undefined || asked === undefined) return undefined;
+    const ended = new AbortController();
+    const timer = setTimeout(async () => {
+      const found = await module.pointed(nodes, asked, FOUND_MAX, ended.signal);
+      if (!ended.signal.aborted) told.value = found;
+    }, REST);
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
+  });
   const found = useComputed(() => {
     const nodes = layout.value;
-    const own: Choice[] = nodes === undefined ? [] : search(nodes, text.value).map((one) => ({ ...one, name: nodes.names[one.node] }));
+    const known = nodes === undefined ? [] : [...told.value, ...search(nodes, text.value)];
+    const own: Choice[] = nodes === undefined ? [] : known.map((one) => ({ ...one, name: nodes.names[one.node] }));
     const others = props.others?.(text.value, FOUND_MAX) ?? [];
     // What is called so exactly comes first.
     const exact = others.filter((one) => one.name.toLowerCase() === text.value.trim().toLowerCase());

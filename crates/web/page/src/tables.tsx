@@ -1,10 +1,12 @@
 // Tables with what the pictures show, for who does not see them, and to copy from.
 import { useComputed, useSignal } from "@preact/signals";
-import { addressOf } from "./address";
-import { Kind, type Layout, NO_PEER } from "./fabric";
-import { isWrong, kindOf, percent, Shade } from "./kinds";
+import { addressOf, type Paint } from "./address";
+import { changed } from "./ages";
+import { type Columns, Kind, type Layout, NO_PEER, UNKNOWN } from "./fabric";
+import { byShare, isWrong, kindOf, percent, Shade } from "./kinds";
 import { saveCsv } from "./save";
 import { beat, columns, layout, shades } from "./store";
+import { clock, many } from "./words";
 
 /** Rows that are shown. */
 const ROWS_MAX = 200;
@@ -21,8 +23,13 @@ export function PortName({ nodes, port }: { nodes: Layout; port: number }) {
   );
 }
 
+/** What the picture shows: ports that are not as they should be, or all by what they are coloured by. */
+export function PortsTable({ paint }: { paint: Paint }) {
+  return paint === "state" ? <OddPorts /> : <PaintedPorts key={paint} paint={paint} />;
+}
+
 /** Ports that are not as they should be. */
-export function PortsTable() {
+function OddPorts() {
   const open = useSignal(false);
   const wrong = useComputed(() => {
     if (!open.value) return [];
@@ -57,6 +64,66 @@ export function PortsTable() {
       )}
     </details>
   );
+}
+
+const ORDERS: Record<Exclude<Paint, "state">, string> = { load: "the busiest first", wait: "those that wait longest first", change: "those that changed last first" };
+
+/** Ports with cables by what they are coloured by, with load, wait and last change. */
+function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
+  const open = useSignal(false);
+  const ordered = useComputed(() => {
+    beat.value;
+    const now = columns.value;
+    return open.value && now !== undefined ? portsBy(paint, now) : [];
+  });
+  const [nodes, now, ports] = [layout.value, columns.value, ordered.value];
+  const share = (kind: number, port: number) => (now === undefined || shades.value[port] !== Shade.Active ? "" : percent(now.get(kind)[port]));
+  const when = (port: number) => changed.value.get(port);
+  const csvRow = (nodes: Layout, port: number) => [...row(nodes, port), share(Kind.Load, port), share(Kind.Wait, port), when(port)?.toISOString() ?? ""];
+  return (
+    <details class="table" onToggle={(event) => (open.value = event.currentTarget.open)}>
+      <summary>The same as a table: ports with cables, {ORDERS[paint]}</summary>
+      {nodes !== undefined && open.value && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={`Ports with cables, ${ORDERS[paint]}`}>
+          <table>
+            <thead><tr><th scope="col">Port</th><th scope="col">State</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col">Last change</th><th scope="col">Cable to</th></tr></thead>
+            <tbody>
+              {ports.slice(0, ROWS_MAX).map((port) => {
+                const [peer, since] = [nodes.peers[port], when(port)];
+                return (
+                  <tr key={port} class={isWrong(shades.value[port]) ? "wrong" : ""}>
+                    <td><PortName nodes={nodes} port={port} /></td>
+                    <td>{kindOf(shades.value[port]).name}</td>
+                    <td class="number">{share(Kind.Load, port)}</td>
+                    <td class="number">{share(Kind.Wait, port)}</td>
+                    <td>{since === undefined ? "" : clock(since)}</td>
+                    <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+          <button type="button" class="more" onClick={() => saveCsv(`ports by ${paint}`, [["node", "port", "state", "cable to", "its port", "load", "waiting", "last change"], ...ports.map((port) => csvRow(nodes, port))])}>Save all as CSV</button>
+          {ports.length > ROWS_MAX && <p class="quiet">{many(ports.length - ROWS_MAX, "more port")}; the file has all.</p>}
+        </div>
+      )}
+    </details>
+  );
+}
+
+/** Ports with cables in the order of what they are coloured by; where nothing is known of that, last. */
+function portsBy(paint: Exclude<Paint, "state">, now: Columns): number[] {
+  const ports: number[] = [];
+  shades.value.forEach((shade, port) => {
+    if (shade !== Shade.Empty) ports.push(port);
+  });
+  if (paint === "change") {
+    const when = changed.value;
+    const known = ports.filter((port) => when.has(port)).sort((a, b) => (when.get(b)?.getTime() ?? 0) - (when.get(a)?.getTime() ?? 0));
+    return [...known, ...ports.filter((port) => !when.has(port))];
+  }
+  const share = now.get(paint === "load" ? Kind.Load : Kind.Wait);
+  return byShare(ports, (port) => (shades.value[port] === Shade.Active ? share[port] : UNKNOWN));
 }
 
 /** A port as a row of a file. */

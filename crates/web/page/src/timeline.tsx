@@ -80,15 +80,15 @@ function beside(moment: Date | undefined): [Date | undefined, Date | undefined] 
 }
 
 function Marks({ from, to, told }: { from: number; to: number; told: Told[] }) {
-  const places: Record<Told["tone"], Set<number>> = { plain: new Set(), good: new Set(), bad: new Set(), person: new Set() };
+  const places: Record<Told["tone"], Set<number>> = { plain: new Set(), good: new Set(), bad: new Set(), person: new Set(), role: new Set() };
   for (const { time, tone } of told) {
     const place = Math.round(((time.getTime() / 1_000 - from) / (to - from)) * PLACES);
     if (place >= 0 && place <= PLACES) places[tone].add(place);
   }
-  const tops: Record<Told["tone"], number> = { plain: 12, good: 6, bad: 0, person: 0 };
+  const tops: Record<Told["tone"], number> = { plain: 12, good: 6, bad: 0, person: 0, role: 0 };
   return (
     <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true">
-      {(["plain", "good", "bad", "person"] as const).map((tone) => <path key={tone} class={tone} d={[...places[tone]].map((place) => `M${place} ${tops[tone]}V18`).join("")} />)}
+      {(["plain", "good", "bad", "person", "role"] as const).map((tone) => <path key={tone} class={tone} d={[...places[tone]].map((place) => `M${place} ${tops[tone]}V18`).join("")} />)}
     </svg>
   );
 }

@@ -8,3 +8,4 @@ export { PlanView } from "./plan";
 export { Plans } from "./plans";
 export { RouteView } from "./route";
 export { VirtualFabricView } from "./virtual_fabric";
+export { pointed } from "./points";

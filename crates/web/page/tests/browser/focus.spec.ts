@@ -142,6 +142,18 @@ test("a route has all LIDs, the choices of adaptive routing, lanes and loads, be
   await expect(page.getByRole("group", { name: "By opa-shortestpath" }).locator(".paths > li")).toHaveCount(2);
 });
 
+test("a host is found by a LID that is not its base LID", async ({ page }) => {
+  const guid = await guidOf(page, "node60 hfi1_0");
+  const base = Number(await page.locator(".facts code").nth(1).textContent());
+  for (const text of [`lid:${base + 1}`, String(base + 1)]) {
+    await open(page, "#/");
+    await page.getByRole("combobox").first().fill(text);
+    await expect(page.getByRole("listbox")).toContainText(`node60 hfi1_0 LID ${base + 1}`);
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(new RegExp(guid));
+  }
+});
+
 test("the matrix by imbalance names the pair that has more load than its row", async ({ page }) => {
   await open(page, "#/matrix/imbalance");
   const uneven = page.getByRole("region", { name: "Pairs with more load than their row" });

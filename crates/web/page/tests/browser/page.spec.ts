@@ -138,6 +138,69 @@ test("the picture is zoomed and moved with the keyboard and the wheel", async ({
   await expect.poll(async () => (await picture()).equals(all)).toBe(false);
 });
 
+test("a node of the picture and a pair of the matrix are chosen with the keyboard, and told", async ({ page }) => {
+  await open(page);
+  await page.locator(".canvas").focus();
+  const told = page.locator(".spoken");
+  await page.keyboard.press("Shift+ArrowRight");
+  await expect(told).toHaveText(/, (switch|host), \d+ ports?$/);
+  const first = await told.textContent();
+  for (let step = 0; step < 3; step++) await page.keyboard.press("Shift+ArrowLeft");
+  await expect(told).not.toHaveText(first ?? "");
+  const name = (await told.textContent())?.split(",")[0] ?? "none";
+  await expect(page.locator(".tip b")).toHaveText(name);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(name);
+
+  await page.getByRole("link", { name: "Matrix" }).click();
+  await page.locator(".matrix").focus();
+  const status = page.locator(".status");
+  await page.keyboard.press("Shift+ArrowDown");
+  await expect(status).toContainText("edge1 × core1: ");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.keyboard.press("Shift+ArrowRight");
+  await expect(status).toContainText("edge2 × core2: ");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/^edge2 port \d+$/);
+});
+
+test("tables say what ports and pairs are coloured by", async ({ page }) => {
+  await open(page, "#/by/load");
+  await page.getByText("The same as a table").click();
+  const ports = page.getByRole("region", { name: "Ports with cables, the busiest first" });
+  await expect(ports.locator("tbody tr")).toHaveCount(200);
+  await expect(ports.locator("thead")).toHaveText("PortStateLoadWaitingLast changeCable to");
+  await expect(ports).toContainText("more ports; the file has all.");
+  const [file] = await Promise.all([page.waitForEvent("download"), ports.getByRole("button", { name: "Save all as CSV" }).click()]);
+  const lines = readFileSync(await file.path(), "utf8").trimEnd().split("\r\n");
+  expect(lines[0]).toBe("node,port,state,cable to,its port,load,waiting,last change");
+  // Both ends of each cable: of hosts, and as many above.
+  expect(lines.length - 1).toBe(4 * 1_152);
+  await page.getByRole("link", { name: "last change" }).click();
+  await expect(page.getByText("those that changed last first")).toBeVisible();
+
+  await page.goto(`${daemon.page}#/matrix`);
+  await page.getByText("The same as a table: all pairs by load").click();
+  const pairs = page.getByRole("region", { name: "All pairs by load" });
+  await expect(pairs.locator("tbody tr").first()).toContainText("edge");
+  await accessible(page, "matrix with all pairs");
+});
+
+test("a port is found by a point, and by each of its LIDs", async ({ page }) => {
+  await open(page);
+  const [box, found] = [page.getByRole("combobox").first(), page.getByRole("listbox")];
+  await box.fill("edge7");
+  await page.keyboard.press("Enter");
+  const guid = /0x[0-9a-f]{16}/.exec(page.url())?.[0] ?? "";
+  for (const [text, name] of [[`nodeguid:${guid}:port:9`, "edge7 port 9"], ["node:edge7:port:3", "edge7 port 3"], [`${guid}:3`, "edge7 port 3"], ["nodepat:e?ge7:port:2", "edge7 port 2"]]) {
+    await box.fill(text);
+    await expect(found.getByRole("option")).toHaveCount(1);
+    await expect(found).toContainText(name);
+  }
+  await box.fill("portguid:0x1");
+  await expect(page.getByText("nothing is called that")).toBeVisible();
+});
+
 test("the whole fabric is saved as a drawing", async ({ page }) => {
   await open(page);
   const saved = page.waitForEvent("download");

@@ -82,3 +82,21 @@ test("a drawing has every port in the path of its kind, and names as text", () =
   assert.ok(drawing.indexOf("active:") < drawing.indexOf("lost:"), "what is wrong is before what is well");
   assert.doesNotMatch(drawing, /NaN|undefined/);
 });
+
+test("arrow keys lead from node to node, in their direction, and to every one", () => {
+  for (const [pods, switches, hosts, tops] of [[1, 3, 5, 3], [4, 4, 8, 8], [9, 6, 12, 12]]) {
+    const nodes = tree(pods, switches, hosts, tops);
+    const picture = new Picture(nodes, 1.6);
+    const seen = new Set([picture.nearest(picture.w / 2, picture.h / 2)]);
+    for (const node of seen) {
+      for (const [right, down] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+        const next = picture.beside(node, right, down);
+        if (next === undefined) continue;
+        const [from, to] = [picture.boxes[node], picture.boxes[next]];
+        assert.ok((to.x + to.w / 2 - from.x - from.w / 2) * right + (to.y + to.h / 2 - from.y - from.h / 2) * down > 0);
+        seen.add(next);
+      }
+    }
+    assert.equal(seen.size, nodes.nodes);
+  }
+});

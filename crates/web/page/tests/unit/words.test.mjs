@@ -11,19 +11,22 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
 const { addressAt, addressOf, momentOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
-const { busier, kindOf, shadeOf } = await load("src/kinds.ts");
+const { busier, byShare, kindOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
-const { search } = await load("src/search.tsx");
+const { askedOf, search } = await load("src/search.tsx");
 
 test("every view has an address that leads to it", () => {
   const views = [
     { kind: "overview", paint: "state" },
     { kind: "overview", paint: "load" },
     { kind: "overview", paint: "wait" },
-    { kind: "matrix", by: "load" },
-    { kind: "matrix", by: "imbalance" },
+    { kind: "matrix", by: "load", tier: 0, pods: false },
+    { kind: "matrix", by: "imbalance", tier: 0, pods: false },
+    { kind: "matrix", by: "load", tier: 2, pods: false },
+    { kind: "matrix", by: "imbalance", tier: 2, pods: true },
+    { kind: "matrix", by: "load", tier: 0, pods: true },
     { kind: "groups" },
     { kind: "fabric", name: "Default" },
     { kind: "fabric", name: "a/b@<i> %2f שלום" },
@@ -83,7 +86,8 @@ test("a table is a file that spreadsheets read and do not run", () => {
   assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1,3\r\n"\'@x\n",4\r\n');
 });
 
-test("nodes are found by name, GUID and LID, and ports by name and number", () => {
+/** Some nodes with their ports. */
+function someNodes() {
   const names = ["edge1", "edge10", "core1", "<b>x</b>", "rack 7:3", ""];
   const nodes = {
     nodes: names.length,
@@ -91,9 +95,19 @@ test("nodes are found by name, GUID and LID, and ports by name and number", () =
     lids: Uint32Array.from([1, 2, 3, 40_000, 5, 0]),
     guids: BigUint64Array.from([0x0011750100000001n, 2n, 3n, 4n, 5n, 6n]),
     first: Uint32Array.from([0, 48, 96, 144, 145, 146, 146]),
-    find: (guid) => [...nodes.guids].indexOf(guid),
+    find: (guid) => ([...nodes.guids].includes(guid) ? [...nodes.guids].indexOf(guid) : undefined),
   };
-  const found = (text) => search(nodes, text).map((one) => (one.port ? `${names[one.node]}:${one.port}` : names[one.node]));
+  return nodes;
+}
+
+/** What a text finds, as `NAME:PORT`. */
+function foundBy(text) {
+  const nodes = someNodes();
+  return search(nodes, text).map((one) => (one.port ? `${nodes.names[one.node]}:${one.port}` : nodes.names[one.node]));
+}
+
+test("nodes are found by name, GUID and LID, and ports by name and number", () => {
+  const found = foundBy;
   assert.deepEqual(found("edge1"), ["edge1", "edge10"]);
   assert.deepEqual(found("EDGE10 "), ["edge10"]);
   assert.deepEqual(found("0x0011750100000001"), ["edge1"]);
@@ -105,6 +119,41 @@ test("nodes are found by name, GUID and LID, and ports by name and number", () =
   assert.deepEqual(found("rack 7:3"), ["rack 7:3"]);
   assert.deepEqual(found("<b>"), ["<b>x</b>"]);
   assert.deepEqual(found("   "), []);
+});
+
+test("points that findings name are found", () => {
+  assert.deepEqual(foundBy("nodeguid:0x0011750100000001:port:9"), ["edge1:9"]);
+  assert.deepEqual(foundBy("nodeguid:0x0011750100000001"), ["edge1"]);
+  assert.deepEqual(foundBy("nodeguid:2"), ["edge10"]);
+  assert.deepEqual(foundBy("nodeguid:0x7"), []);
+  assert.deepEqual(foundBy("nodeguid:x:port:3"), []);
+  assert.deepEqual(foundBy("0x0011750100000001:3"), ["edge1:3"]);
+  assert.deepEqual(foundBy("0x0011750100000001:49"), []);
+  assert.deepEqual(foundBy("node:edge10:port:3"), ["edge10:3"]);
+  assert.deepEqual(foundBy("node:Core1"), ["core1"]);
+  assert.deepEqual(foundBy('node:"rack 7:3":port:1'), ["rack 7:3:1"]);
+  assert.deepEqual(foundBy("node:rack 7\\:3"), ["rack 7:3"]);
+  assert.deepEqual(foundBy("lid:3"), ["core1"]);
+  assert.deepEqual(foundBy("lid:0x3:port:7"), ["core1:7"]);
+  assert.deepEqual(foundBy("lid:3:node"), ["core1"]);
+  assert.deepEqual(foundBy("lid:3:port:49"), []);
+});
+
+test("the daemon is asked for what the layout does not tell", () => {
+  const asked = (text) => {
+    const found = askedOf(someNodes(), text);
+    return found && [found.focus, found.port];
+  };
+  // LIDs that are no base LIDs.
+  assert.deepEqual(asked("lid:40001"), ["lid:40001", 0]);
+  assert.deepEqual(asked("LID 40001"), ["lid:40001", 0]);
+  assert.deepEqual(asked("0x9c41"), ["lid:40001", 0]);
+  assert.deepEqual(asked("lid:40001:port:3"), ["lid:40001", 3]);
+  assert.deepEqual(asked("portguid:0x0011750101000001"), ["portguid:0x0011750101000001", 0]);
+  assert.deepEqual(asked("nodepat:edge*:port:3"), ["nodepat:edge*", 3]);
+  assert.deepEqual(asked("nodetype:SW"), ["nodetype:SW", 0]);
+  assert.deepEqual(asked("sm"), ["sm", 0]);
+  for (const text of ["lid:3", "3", "0", "lid:0", "edge1", "core1:7", "node:edge1", "nodeguid:0x1", "smart", "sm:3", "", "gidx"]) assert.equal(asked(text), undefined, text);
 });
 
 test("drawings have the colours of the page", () => {
@@ -128,6 +177,13 @@ test("a text is cut to the room that it has", () => {
 test("a host is named without its HFI, and a switch as it is", () => {
   const nodes = { names: ["node1 hfi1_0", "edge1 hfi1_0", "node2"], isSwitch: (node) => node === 1 };
   assert.deepEqual([0, 1, 2].map((node) => shortName(nodes, node)), ["node1", "edge1 hfi1_0", "node2"]);
+});
+
+test("what is busiest comes first, and what is not known last", () => {
+  const shares = [255, 0, 200, 7, 255, 7, 230];
+  assert.deepEqual(byShare([...shares.keys()], (place) => shares[place]), [2, 6, 3, 5, 1, 0, 4]);
+  assert.deepEqual(byShare([5, 3], () => 255), [5, 3]);
+  assert.deepEqual(byShare([], () => 0), []);
 });
 
 test("of two loads the one that is known counts, or the greater", () => {
