@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-74BKG25Y.js", include_bytes!("chunk-74BKG25Y.js")),
-    ("/chunk-J3FZJAVN.js", include_bytes!("chunk-J3FZJAVN.js")),
-    ("/chunk-LZDKKE3G.js", include_bytes!("chunk-LZDKKE3G.js")),
+    ("/chunk-5KB2PM6R.js", include_bytes!("chunk-5KB2PM6R.js")),
+    ("/chunk-NHY6LOHI.js", include_bytes!("chunk-NHY6LOHI.js")),
+    ("/chunk-OLRIPVSN.js", include_bytes!("chunk-OLRIPVSN.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-GFNTDRSB.js", include_bytes!("view-GFNTDRSB.js")),
-    ("/views-BZIVEMOP.js", include_bytes!("views-BZIVEMOP.js")),
+    ("/view-CRB5SSJR.js", include_bytes!("view-CRB5SSJR.js")),
+    ("/views-X4PZIKRT.js", include_bytes!("views-X4PZIKRT.js")),
 ]

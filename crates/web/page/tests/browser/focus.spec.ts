@@ -86,10 +86,15 @@ test("a port has its counters over time, its lanes, and a legend in its drawings
   expect(drawing.text).toContain(">sent<");
   await page.getByRole("combobox", { name: "Time that is shown" }).selectOption({ label: "last 15 minutes" });
   await expect(page.getByRole("heading", { name: "Over the last 15 minutes" })).toBeVisible();
+  await expect(page).toHaveURL(/\/port\/1\?last=15m$/);
   for (const kind of ["packets", "waiting", "errors"]) {
     await page.getByRole("button", { name: kind, exact: true }).click();
+    await expect(page).toHaveURL(new RegExp(`/port/1/lines/${kind}\\?last=15m$`));
     await expect(page.getByRole("img", { name: new RegExp(`^${kind} of node1`) })).toBeVisible();
   }
+  await page.reload();
+  await expect(page.getByRole("img", { name: /^errors of node1/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Over the last 15 minutes" })).toBeVisible();
   await looksWell(page, "port-over-time");
 });
 
