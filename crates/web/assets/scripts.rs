@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-74BKG25Y.js", include_bytes!("chunk-74BKG25Y.js")),
-    ("/chunk-J3FZJAVN.js", include_bytes!("chunk-J3FZJAVN.js")),
-    ("/chunk-SL6DHQB3.js", include_bytes!("chunk-SL6DHQB3.js")),
+    ("/chunk-NHY6LOHI.js", include_bytes!("chunk-NHY6LOHI.js")),
+    ("/chunk-OLRIPVSN.js", include_bytes!("chunk-OLRIPVSN.js")),
+    ("/chunk-YTGVVLHL.js", include_bytes!("chunk-YTGVVLHL.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-GFNTDRSB.js", include_bytes!("view-GFNTDRSB.js")),
-    ("/views-6OKGTCGA.js", include_bytes!("views-6OKGTCGA.js")),
+    ("/view-CRB5SSJR.js", include_bytes!("view-CRB5SSJR.js")),
+    ("/views-M7MZIMOF.js", include_bytes!("views-M7MZIMOF.js")),
 ]

@@ -1,5 +1,5 @@
-// The address of a view: everything after `#`, so that it can be sent to somebody else. After an `@` is the moment of the past
-// that it is about, where it is not about now.
+// The address of a view: everything after `#`, so that it can be sent to somebody else. After `?last=` is the time that the
+// timeline shows, where it is not an hour; after an `@` the moment of the past that it is about, where it is not about now.
 import { batch, signal } from "@preact/signals";
 import { guidText } from "./words";
 
@@ -10,9 +10,15 @@ export const PAINTS: Paint[] = ["state", "load", "wait", "change"];
 /** What pairs of switches are coloured by. */
 export type MatrixPaint = "load" | "imbalance";
 
+/** Times that the timeline can show, as an address has them: seconds. */
+const SPANS: [string, number][] = [["15m", 900], ["1h", 3_600], ["6h", 21_600], ["1d", 86_400], ["1w", 604_800]];
+/** What it shows where the address says nothing. */
+const HOUR = 3_600;
+
 export type View =
   | { kind: "overview"; paint: Paint }
-  | { kind: "focus"; guid: bigint; port: number }
+  /** `lines`: the counters that are drawn over time, where they are not those of data. */
+  | { kind: "focus"; guid: bigint; port: number; lines?: string }
   /** `beside`: the engine whose route is shown beside it, empty for none. */
   | { kind: "route"; from: bigint; to: bigint; beside: string }
   /** Links above a tier, 0 for the lowest, by switches or by pods. */
@@ -35,7 +41,8 @@ export function addressOf(view: View): string {
 
 /** The address of a view, of a moment; of now without one. */
 export function addressAt(view: View, moment: Date | undefined): string {
-  return nameOf(view) + (moment === undefined ? "" : `@${moment.toISOString().replace(".000Z", "Z")}`);
+  const [last] = SPANS.find(([, seconds]) => seconds === range.value && seconds !== HOUR) ?? [""];
+  return nameOf(view) + (last && `?last=${last}`) + (moment === undefined ? "" : `@${moment.toISOString().replace(".000Z", "Z")}`);
 }
 
 function nameOf(view: View): string {
@@ -43,7 +50,7 @@ function nameOf(view: View): string {
     case "overview":
       return view.paint === "state" ? "#/" : `#/by/${view.paint}`;
     case "focus":
-      return `#/node/${placeText(view)}`;
+      return `#/node/${placeText(view)}${view.lines === undefined ? "" : `/lines/${view.lines}`}`;
     case "route":
       return view.from === 0n ? "#/route" : view.to === 0n ? `#/route/${guidText(view.from)}` : `#/route/${guidText(view.from)}/${guidText(view.to)}${view.beside && `/beside/${view.beside}`}`;
     case "plans":
@@ -71,13 +78,14 @@ function placeText({ guid, port }: { guid: bigint; port: number }): string {
 
 /** The view of an address; of one that is none, the overview. */
 export function viewOf(hash: string): View {
-  const [name, what, more, last, number] = hash.replace(/^#?\/?/, "").replace(/@.*$/, "").split("/");
+  const path = hash.replace(/^#?\/?/, "").replace(/[?@].*$/, "");
+  const [name, what, more, last, number] = path.split("/");
   if (name === "events" || name === "groups") {
     return { kind: name };
   }
   if (name === "matrix") {
-    const path = /^#?\/?matrix(\/imbalance)?(?:\/tier\/(\d{1,3}))?(\/pods)?(?:@|$)/.exec(hash);
-    return { kind: name, by: path?.[1] === undefined ? "load" : "imbalance", tier: Number(path?.[2] ?? 0), pods: path?.[3] !== undefined };
+    const [, by, tier = 0, pods] = /^matrix(\/imbalance)?(?:\/tier\/(\d{1,3}))?(\/pods)?$/.exec(path) ?? [];
+    return { kind: name, by: by === undefined ? "load" : "imbalance", tier: Number(tier), pods: pods !== undefined };
   }
   if (name === "fabric" && what !== undefined) {
     return { kind: name, name: decoded(what) };
@@ -98,7 +106,8 @@ export function viewOf(hash: string): View {
     return { guid: BigInt(guid), port };
   };
   if (name === "node" && isGuid(what)) {
-    return { kind: "focus", ...place(what, more, last) };
+    const lines = /\/lines\/([a-z]{1,16})$/.exec(path)?.[1];
+    return { kind: "focus", ...place(what, more, last), ...(lines === undefined ? {} : { lines }) };
   }
   if (name === "plans") {
     return { kind: "plans", ...(what === "drain" && isGuid(more) ? place(more, last, number) : { guid: 0n, port: 0 }) };
@@ -129,11 +138,20 @@ export function momentOf(hash: string): Date | undefined {
   return time <= Date.now() ? new Date(time) : undefined;
 }
 
+/** Seconds that the timeline of an address shows. */
+export function rangeOf(hash: string): number {
+  const last = /\?last=([^@]*)/.exec(hash)?.[1];
+  return SPANS.find(([name]) => name === last)?.[1] ?? HOUR;
+}
+
 export const view = signal<View>(viewOf(location.hash));
 /** The moment that is looked at; none for now. */
 export const moment = signal<Date | undefined>(momentOf(location.hash));
+/** Seconds that the timeline shows. */
+export const range = signal<number>(rangeOf(location.hash));
 addEventListener("hashchange", () => {
   batch(() => {
+    range.value = rangeOf(location.hash);
     view.value = viewOf(location.hash);
     const next = momentOf(location.hash);
     if (next?.getTime() !== moment.value?.getTime()) moment.value = next;
@@ -142,6 +160,12 @@ addEventListener("hashchange", () => {
 
 export function go(to: View): void {
   location.hash = addressOf(to);
+}
+
+/** Has the timeline show another time, in the same view. */
+export function showLast(seconds: number): void {
+  range.value = seconds;
+  location.replace(addressOf(view.value));
 }
 
 /** Looks at another moment, in the same view; a moment that is chosen by moving over others leaves no trace of these. */

@@ -1,8 +1,8 @@
 // When the node or the cable of each port changed last, as far back as events are known.
 import { computed } from "@preact/signals";
-import { moment } from "./address";
+import { moment, range } from "./address";
 import { type Layout, NO_PEER, WHOLE } from "./fabric";
-import { all, kept, range } from "./history";
+import { all, kept } from "./history";
 import { rampOf, Shade } from "./kinds";
 import { layout, shades } from "./store";
 

@@ -5,6 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { type Change, ChangeOrigin } from "../gen/weft/v1/change_pb";
 import type { ListPastEventsResponse } from "../gen/weft/v1/history_pb";
 import { WatchResponseSchema } from "../gen/weft/v1/watch_pb";
+import { range } from "./address";
 import { changeCalls, historyCalls, PATIENCE, whyOf } from "./api";
 import { placesOf, type Told, told } from "./events";
 import { events } from "./store";
@@ -19,9 +20,6 @@ const [READ_MAX, SHOWN_MAX] = [50_000, 5_000];
 const CHANGES_MAX = 1_000;
 /** Kinds of events that nobody is told. */
 const UNTOLD = ["marker", "sweep_started", "phase_entered", "operation_progress"];
-
-/** Seconds that the timeline shows. */
-export const range = signal<number>(3_600);
 
 export interface Kept {
   from: Date;

@@ -1,12 +1,11 @@
 // Counters of a port over the time that the timeline shows, up to the moment that is looked at.
 import { durationFromMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { useSignal } from "@preact/signals";
 import type { PortRates } from "../gen/weft/v1/counters_pb";
 import type { CounterSample } from "../gen/weft/v1/history_pb";
-import { moment } from "./address";
+import { go, moment, range, view } from "./address";
 import { historyCalls } from "./api";
 import { Plot, type Series } from "./chart";
-import { RANGES, range } from "./history";
+import { RANGES } from "./history";
 import { byteRate, FLIT } from "./lanes";
 import { type Options, usePolled } from "./poll";
 import { saveCsv } from "./save";
@@ -43,8 +42,9 @@ const KINDS: Kind[] = [
 ];
 
 export function HistoryLines({ guid, number, title }: { guid: bigint; number: number; title: string }) {
-  const chosen = useSignal(0);
-  const kind = KINDS[chosen.value];
+  const asked = view.value.kind === "focus" ? view.value.lines : undefined;
+  const kind = KINDS.find(({ name }) => name === asked) ?? KINDS[0];
+  const choose = ({ name }: Kind) => view.value.kind === "focus" && go({ kind: "focus", guid, port: view.value.port, ...(name === KINDS[0].name ? {} : { lines: name }) });
   const to = moment.value;
   const span = range.value;
   const ask = async (options: Options) => {
@@ -56,12 +56,12 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
     for await (const message of historyCalls.listCounterSamples(request, options)) samples.push(...message.samples);
     return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
   };
-  const { answer, failed } = usePolled(ask, to === undefined ? PACE : 0, [guid, number, to, span, chosen.value]);
+  const { answer, failed } = usePolled(ask, to === undefined ? PACE : 0, [guid, number, to, span, kind]);
   const words = RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour";
   return (
     <>
       <h2>Over the last {words}{to !== undefined && ` before ${clock(to)}`}</h2>
-      <p class="paints">{KINDS.map((one, at) => <button type="button" key={one.name} class={at === chosen.value ? "chip on" : "chip"} aria-pressed={at === chosen.value} onClick={() => (chosen.value = at)}>{one.name}</button>)}</p>
+      <p class="paints">{KINDS.map((one) => <button type="button" key={one.name} class={one === kind ? "chip on" : "chip"} aria-pressed={one === kind} onClick={() => choose(one)}>{one.name}</button>)}</p>
       {answer === undefined && <p class="quiet"><bdi>{failed}</bdi></p>}
       {answer !== undefined && answer.samples.length === 0 && <p class="quiet">No reading of it is kept of that time.</p>}
       {answer !== undefined && answer.samples.length > 0 && (

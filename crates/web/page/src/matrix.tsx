@@ -117,7 +117,9 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
     if (chosen !== undefined) {
       context.strokeStyle = ink(dark);
       context.lineWidth = 2;
-      context.strokeRect(chosen.x * side - 1, chosen.y * side - 1, side - gap + 2, side - gap + 2);
+      // Around a cell that is too small for a frame within it.
+      const inset = side > 6 ? 1 : -2;
+      context.strokeRect(chosen.x * side + inset, chosen.y * side + inset, side - gap - 2 * inset, side - gap - 2 * inset);
     }
   };
   const words = (pair: Pair) => `${found.lowerName(pair.lower)} × ${found.upperName(pair.upper)}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row`;

@@ -1,9 +1,9 @@
 // The timeline under everything: what happened, and the moment that is looked at. And the events as a list.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { addressAt, addressOf, goTo, moment, view } from "./address";
+import { addressAt, addressOf, goTo, moment, range, showLast, view } from "./address";
 import { isAbout, type Told } from "./events";
-import { all, kept, range, RANGES, readPast, without } from "./history";
+import { all, kept, RANGES, readPast, without } from "./history";
 import { lacking, shown } from "./past";
 import { events, gap, layout } from "./store";
 import { clock } from "./words";
@@ -39,7 +39,7 @@ export function Timeline() {
   const [before, after] = beside(moment.value);
   return (
     <section class="timeline" aria-label="Timeline">
-      <select aria-label="Time that is shown" value={range.value} onChange={(event) => (range.value = Number(event.currentTarget.value))}>
+      <select aria-label="Time that is shown" value={range.value} onChange={(event) => showLast(Number(event.currentTarget.value))}>
         {RANGES.map(([seconds, name]) => <option key={seconds} value={seconds}>last {name}</option>)}
       </select>
       <button type="button" title="What happened before" aria-label="What happened before" disabled={before === undefined} onClick={() => goTo(before)}>◀</button>

@@ -86,10 +86,15 @@ test("a port has its counters over time, its lanes, and a legend in its drawings
   expect(drawing.text).toContain(">sent<");
   await page.getByRole("combobox", { name: "Time that is shown" }).selectOption({ label: "last 15 minutes" });
   await expect(page.getByRole("heading", { name: "Over the last 15 minutes" })).toBeVisible();
+  await expect(page).toHaveURL(/\/port\/1\?last=15m$/);
   for (const kind of ["packets", "waiting", "errors"]) {
     await page.getByRole("button", { name: kind, exact: true }).click();
+    await expect(page).toHaveURL(new RegExp(`/port/1/lines/${kind}\\?last=15m$`));
     await expect(page.getByRole("img", { name: new RegExp(`^${kind} of node1`) })).toBeVisible();
   }
+  await page.reload();
+  await expect(page.getByRole("img", { name: /^errors of node1/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Over the last 15 minutes" })).toBeVisible();
   await looksWell(page, "port-over-time");
 });
 
@@ -142,13 +147,15 @@ test("a route has all LIDs, the choices of adaptive routing, lanes and loads, be
   await expect(page.getByRole("group", { name: "By opa-shortestpath" }).locator(".paths > li")).toHaveCount(2);
 });
 
-test("a host is found by a LID that is not its base LID", async ({ page }) => {
+test("a host is found by a LID that is not its base LID, and by its port GUID", async ({ page }) => {
   const guid = await guidOf(page, "node60 hfi1_0");
   const base = Number(await page.locator(".facts code").nth(1).textContent());
-  for (const text of [`lid:${base + 1}`, String(base + 1)]) {
+  const other = `LID ${base + 1}`;
+  // The first port of an HFI has the GUID of its node.
+  for (const [text, why] of [[`lid:${base + 1}`, other], [String(base + 1), other], [`portguid:${guid}`, `portguid:${guid}`]]) {
     await open(page, "#/");
     await page.getByRole("combobox").first().fill(text);
-    await expect(page.getByRole("listbox")).toContainText(`node60 hfi1_0 LID ${base + 1}`);
+    await expect(page.getByRole("listbox")).toContainText(`node60 hfi1_0 ${why}`);
     await page.keyboard.press("Enter");
     await expect(page).toHaveURL(new RegExp(guid));
   }

@@ -186,7 +186,7 @@ test("tables say what ports and pairs are coloured by", async ({ page }) => {
   await accessible(page, "matrix with all pairs");
 });
 
-test("a port is found by a point, and by each of its LIDs", async ({ page }) => {
+test("a port is found by a point", async ({ page }) => {
   await open(page);
   const [box, found] = [page.getByRole("combobox").first(), page.getByRole("listbox")];
   await box.fill("edge7");

@@ -9,7 +9,7 @@ globalThis.addEventListener = () => {};
 globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
-const { addressAt, addressOf, momentOf, viewOf } = await load("src/address.ts");
+const { addressAt, addressOf, momentOf, range, rangeOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
 const { busier, byShare, kindOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
@@ -43,6 +43,9 @@ test("every view has an address that leads to it", () => {
     { kind: "plan", id: "night.shift_2" },
     { kind: "focus", guid: 0x00117501020b0001n, port: 0 },
     { kind: "focus", guid: 0xffffffffffffffffn, port: 48 },
+    { kind: "focus", guid: 7n, port: 48, lines: "waiting" },
+    { kind: "focus", guid: 7n, port: 0, lines: "errors" },
+    { kind: "fabric", name: "really?last=1w" },
   ];
   const time = new Date("2026-11-23T03:12:07Z");
   for (const view of views) {
@@ -51,7 +54,17 @@ test("every view has an address that leads to it", () => {
     const then = addressAt(view, time);
     assert.deepEqual(viewOf(then), view);
     assert.deepEqual(momentOf(then), time);
+    for (const seconds of [900, 3_600, 21_600, 86_400, 604_800]) {
+      range.value = seconds;
+      for (const address of [addressOf(view), addressAt(view, time)]) {
+        assert.equal(rangeOf(address), seconds);
+        assert.deepEqual(viewOf(address), view);
+      }
+      assert.deepEqual(momentOf(addressAt(view, time)), time);
+    }
+    range.value = 3_600;
   }
+  for (const hash of ["#/", "#/?last=", "#/?last=2y", "#/?last=__proto__", "#/@2026-11-23T03:12:07Z"]) assert.equal(rangeOf(hash), 3_600, hash);
 });
 
 test("a moment is one of the past", () => {
