@@ -4,7 +4,7 @@ use weft_wire::sm::{AttributeId, Notice, PortInfo, SmInfo, TrapBadMKey};
 use weft_wire::smp::Smp;
 
 use weft_state::{State, Writer};
-use weft_wire::header::version;
+use weft_wire::header::{method, version};
 use weft_wire::rmpp::{Envelope, Receiver, RmppHeader, Sender, kind};
 use weft_wire::sa::{SaHeader, ServiceRecord, attribute};
 
@@ -107,6 +107,7 @@ fn envelope() -> Envelope {
         mad: MadHeader {
             base_version: version::OPA,
             mgmt_class: class::SUBN_ADM,
+            method: method::GET_RESP,
             attribute_id: attribute::SERVICE_RECORD,
             ..MadHeader::default()
         },

@@ -134,6 +134,11 @@ pub(super) fn stored(file: &Path) -> Result<OutcomeStore, String> {
 
 fn read(file: &Path) -> Result<(OutcomeStore, End), String> {
     let bytes = files::read(file, STATE_MAX)?;
+    let (end, begun) = End::begin();
+    // Another process begins it just now.
+    if begun.len() > bytes.len() && begun.as_bytes().starts_with(&bytes) {
+        return Ok((OutcomeStore::default(), end));
+    }
     // A letter whose bytes are not all there is in the part that was being written.
     let text = String::from_utf8_lossy(&bytes);
     OutcomeStore::read(&text).map_err(|error| format!("{}: {error}", file.display()))
