@@ -237,6 +237,7 @@ impl Follower<'_> {
         // There is room for the first one, with which the call begins.
         let first = v1::WatchStateRequest {
             taken: 0,
+            refused: String::new(),
             ..self.word()
         };
         let _ = words.try_send(first);
@@ -253,8 +254,16 @@ impl Follower<'_> {
             "connected to the manager at {}",
             peer.address
         );
+        self.begin();
         let why = self.read(&mut stream, &words).await;
         (why, true)
+    }
+
+    /// A connection begins with everything, and the other one may count anew.
+    fn begin(&self) {
+        self.shown.send_modify(|shown| {
+            (shown.taken, shown.behind_since, shown.refused) = (0, None, None);
+        });
     }
 
     async fn read(
@@ -410,10 +419,7 @@ impl Follower<'_> {
 
     fn show(&self, sign: &v1::WatchStateResponse, taken: Option<u64>) {
         self.shown.send_modify(|shown| {
-            // A connection begins with everything, and the other one may count anew.
-            if !std::mem::replace(&mut shown.connected, true) {
-                (shown.taken, shown.behind_since, shown.refused) = (0, None, None);
-            }
+            shown.connected = true;
             shown.leads = sign.master;
             shown.heard_unix_ns = crate::event_hub::unix_time_ns();
             shown.head = sign.sequence;

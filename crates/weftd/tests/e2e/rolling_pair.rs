@@ -306,11 +306,13 @@ fn a_state_of_a_later_version_is_not_taken_and_both_sides_say_so() {
     make_later_bytes(&mut later);
     let state_part = Some(i32::from(v1::StatePart::State));
     messages.retain(|one| one.piece.as_ref().map(|piece| piece.part) != state_part);
-    for (part, bytes) in [(v1::StatePart::State.into(), &*later), (LATER_PART, b"?")] {
-        last.sequence += 1;
-        last.piece = Some(piece(part, last.sequence, bytes));
-        messages.push(last.clone());
-    }
+    // The state is the oldest part, and comes with the first word of a connection.
+    let mut first = messages[0].clone();
+    first.piece = Some(piece(v1::StatePart::State.into(), 1, &later));
+    messages.insert(0, first);
+    last.sequence += 1;
+    last.piece = Some(piece(LATER_PART, last.sequence, b"?"));
+    messages.push(last.clone());
     let head = last.sequence;
     let site = Site::new(TREE);
     let master = site.start(earlier_configured(), 0).up();
