@@ -16,8 +16,9 @@ const CRASHES: usize = 4;
 /// Totals of all ports by port and time.
 /// None before the first.
 fn samples(daemon: &Daemon) -> Option<BTreeMap<(String, u64, String), Value>> {
+    // Of a step the last reading is shown, and steps count back from now: each reading has its own.
     let asked = ["counters", "--json", "-F", "nodepat:*"];
-    let shown = daemon.weft(&[&asked[..], &["--from", "-10m", "--step", "1s"]].concat());
+    let shown = daemon.weft(&[&asked[..], &["--from", "-10m", "--step", "1ms"]].concat());
     let shown = shown.status.success().then(|| text(&shown.stdout))?;
     let mut all = BTreeMap::new();
     for port in json(&shown)["ports"].as_array().unwrap() {
