@@ -341,7 +341,13 @@ mod tests {
     fn what_only_one_of_two_versions_knows_is_told_as_that() {
         let stock = of(|text| text);
         let mut later = stock.clone();
-        let new = ["Sm/NotYetMade", "VirtualFabrics/VirtualFabric/NotYetMade"];
+        // Names that other sections have too are new where they are not known.
+        let new = [
+            "Pm/Lmc",
+            "Sm/NewSection/Enable",
+            "Sm/NotYetMade",
+            "VirtualFabrics/VirtualFabric/NotYetMade",
+        ];
         for path in new {
             later.0.insert(path.to_owned(), "3".to_owned());
         }

@@ -10,10 +10,12 @@ use super::settings::{Settings, element};
 const EMPTY: &str = "<Config><Common><Shared/><Sm/><Fe/><Pm/></Common>\
                      <Fm><Shared/><Sm/><Fe/><Pm/></Fm></Config>";
 
-/// The elements of opafm.xml that this program knows.
+/// The elements of opafm.xml that this program knows, with the sections around them.
 static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let rows = weft_config::reference();
-    rows.iter().map(|row| row.tag().to_owned()).collect()
+    weft_config::reference()
+        .into_iter()
+        .map(|row| row.path)
+        .collect()
 });
 
 /// Settings that this program writes out whatever the file says: those right below a section. Elsewhere a daemon that
@@ -54,7 +56,11 @@ impl<'a> Theirs<'a> {
     }
 }
 
-/// Whether this program does not know the element at the end of this path.
+/// Whether this program does not know the setting of this path. Those of `Shared` are written out in the sections as well.
 pub(super) fn is_unknown_here(path: &str) -> bool {
-    !KNOWN.contains(element(path))
+    let names: Vec<&str> = path.split('/').map(element).collect();
+    let shared = [&["Shared"], &names[1..]].concat();
+    ![names, shared]
+        .iter()
+        .any(|names| KNOWN.contains(&names.join("/")))
 }
