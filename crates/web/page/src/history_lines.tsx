@@ -11,7 +11,7 @@ import { type Options, usePolled } from "./poll";
 import { saveCsv } from "./save";
 import { clock } from "./words";
 
-/** Time from one reading to the next, milliseconds. */
+/** Least time from one reading to the next, milliseconds; it is at least that from one point to the next. */
 const PACE = 10_000;
 /** Points of a line. */
 const POINTS = 400;
@@ -56,7 +56,7 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
     for await (const message of historyCalls.listCounterSamples(request, options)) samples.push(...message.samples);
     return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
   };
-  const { answer, failed } = usePolled(ask, to === undefined ? PACE : 0, [guid, number, to, span, kind]);
+  const { answer, failed } = usePolled(ask, to === undefined ? Math.max(PACE, (span / POINTS) * 1_000) : 0, [guid, number, to, span, kind]);
   const words = RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour";
   return (
     <>

@@ -6,14 +6,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GetMulticastGroupResponseSchema } from "../../gen/weft/v1/multicast_pb";
 import { Daemon } from "./daemon";
-import { looksWell } from "./looks";
+import { complainsOfNothing, looksWell } from "./looks";
 
 const daemon = new Daemon("fattree:72,radix=12", []);
 /** A virtual fabric with a name that would act on a page, if a page let it. */
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const BROADCAST = "0xff12401b80010000:0x00000000ffffffff";
-/** What the browser complained of. */
-let complaints: string[] = [];
+complainsOfNothing();
 
 test.beforeAll(async () => {
   const file = join(daemon.dir, "opafm.xml");
@@ -31,17 +30,6 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => {
   await daemon.remove();
-});
-test.beforeEach(({ page }) => {
-  complaints = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
-});
-test.afterEach(() => {
-  expect(complaints.filter((text) => !/GPU stall|GL Driver Message/.test(text))).toEqual([]);
 });
 
 async function open(page: Page, hash: string): Promise<void> {

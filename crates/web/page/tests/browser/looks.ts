@@ -1,6 +1,6 @@
 // What every view of the page is asked for.
 import AxeBuilder from "@axe-core/playwright";
-import { expect, type Page } from "@playwright/test";
+import { expect, type Page, test } from "@playwright/test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -33,4 +33,24 @@ async function shown(page: Page, name: string): Promise<void> {
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+/** Fails tests of a file in which the browser complains of something that is not to be passed over. */
+export function complainsOfNothing(isPassedOver: (text: string, title: string) => boolean = () => false): void {
+  let complaints: string[] = [];
+  test.beforeEach(({ page }) => {
+    complaints = [];
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+  });
+  test.afterEach(({}, info) => {
+    const own = complaints.filter((text) => !/GPU stall|GL Driver Message/.test(text) && !isPassedOver(text, info.title));
+    expect(own, "nothing is refused by the content policy, and nothing fails").toEqual([]);
+  });
 }

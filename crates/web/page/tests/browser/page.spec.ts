@@ -3,33 +3,19 @@ import { expect, type Locator, type Page, test } from "@playwright/test";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
-import { accessible } from "./looks";
+import { accessible, complainsOfNothing } from "./looks";
 
 const daemon = new Daemon("fattree:1152");
 /** Digest of `body {}`, a style that Playwright gives a page in Firefox before it takes a picture. */
 const STYLE_OF_SCREENSHOTS = createHash("sha256").update("body {}").digest("base64");
-/** What the browser complained of. */
-let complaints: string[] = [];
+// A daemon that is gone is something that a browser complains of.
+complainsOfNothing((text, title) => title.includes("lost") || text.includes(STYLE_OF_SCREENSHOTS));
 
 test.beforeAll(async () => {
   await daemon.start();
 });
 test.afterAll(async () => {
   await daemon.remove();
-});
-test.beforeEach(({ page }) => {
-  complaints = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-});
-test.afterEach(({}, info) => {
-  // A daemon that is gone is something that a browser complains of.
-  if (!info.title.includes("lost")) {
-    const own = complaints.filter((text) => !/GPU stall|GL Driver Message/.test(text) && !text.includes(STYLE_OF_SCREENSHOTS));
-    expect(own, "nothing is refused by the content policy, and nothing fails").toEqual([]);
-  }
 });
 
 /** Opens a view and waits until it shows the fabric. */
