@@ -62,7 +62,7 @@ pub(crate) fn timeout(code: u8) -> String {
 }
 
 /// A GID as both halves with `0x`.
-pub(crate) fn gid(gid: Gid) -> String {
+pub fn gid(gid: Gid) -> String {
     format!("{:#018x}:{:#018x}", gid.prefix, gid.interface.0)
 }
 

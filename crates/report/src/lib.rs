@@ -53,6 +53,7 @@ mod verify;
 mod xml;
 
 pub use brief::{BrcompsReport, BrnodesReport, TopologyReport, brcomps, brnodes, topology};
+pub use codes::gid;
 mod tables;
 mod validate;
 mod vfcheck;

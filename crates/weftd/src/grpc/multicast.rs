@@ -10,7 +10,7 @@ use weft_api::v1::multicast_service_server::MulticastService;
 use weft_fabric::{
     Administration, Guid, Lid, MulticastGroup, PortNum, PortRef, Snapshot, Topology,
 };
-use weft_report::{GroupEntry, MemberEntry, Options, mcgroups};
+use weft_report::{GroupEntry, MemberEntry, Options, gid, mcgroups};
 
 use super::Services;
 use super::facts::Facts;
@@ -63,7 +63,7 @@ impl MulticastService for Services {
         let limit = bound(limit);
         self.must_be_master()?;
         let (snapshot, groups) = (self.hub.snapshot(), self.hub.multicast_groups());
-        let found = groups.iter().find(|group| text(group) == mgid);
+        let found = groups.iter().find(|group| gid(group.mgid) == mgid);
         let found = found.cloned().ok_or_else(|| {
             let what = format!("mgid: there is no multicast group '{mgid}'");
             not_there(&what, Facts::none().with("mgid", &mgid))
@@ -112,11 +112,6 @@ async fn entries(
     described
         .await
         .map_err(|error| Status::internal(error.to_string()))
-}
-
-fn text(group: &MulticastGroup) -> String {
-    let (prefix, interface) = (group.mgid.prefix, group.mgid.interface.0);
-    format!("{prefix:#018x}:{interface:#018x}")
 }
 
 fn group_message(entry: &GroupEntry, members: u32) -> v1::MulticastGroup {

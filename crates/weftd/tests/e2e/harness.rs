@@ -41,6 +41,16 @@ pub(crate) fn configure(file: &Path, changes: &[(&str, &str)]) {
     std::fs::write(file, text).unwrap();
 }
 
+/// Writes the stock configuration with two LIDs for each port, adaptive routing, and counters read every second.
+pub(crate) fn configure_adaptive(file: &Path) {
+    configure(file, &[READ_OFTEN[0], ("<Lmc>0</Lmc>", "<Lmc>1</Lmc>")]);
+    let text = std::fs::read_to_string(file).unwrap();
+    let at = text.find("<AdaptiveRouting>").unwrap();
+    let (before, after) = text.split_at(at);
+    let after = after.replacen("<Enable>0</Enable>", "<Enable>1</Enable>", 1);
+    std::fs::write(file, before.to_owned() + &after).unwrap();
+}
+
 /// A file that the tests bring along.
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -2,18 +2,12 @@
 
 use serde_json::Value;
 
-use crate::harness::{READ_OFTEN, Start, configure, wait_for};
+use crate::harness::{Start, configure_adaptive, wait_for};
 
 #[test]
 fn pictures_have_routes_with_alternatives_drains_and_load() {
     let start = Start::new("fattree:16,radix=8");
-    let file = start.dir.path().join("opafm.xml");
-    configure(&file, &[READ_OFTEN[0], ("<Lmc>0</Lmc>", "<Lmc>1</Lmc>")]);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let at = text.find("<AdaptiveRouting>").unwrap();
-    let (before, after) = text.split_at(at);
-    let after = after.replacen("<Enable>0</Enable>", "<Enable>1</Enable>", 1);
-    std::fs::write(&file, before.to_owned() + &after).unwrap();
+    configure_adaptive(&start.dir.path().join("opafm.xml"));
     let daemon = start.up();
 
     let ends = ["node1 hfi1_0", "node16 hfi1_0"];

@@ -6,19 +6,13 @@ use weft_api::client::Client;
 use weft_api::v1;
 use weft_interop::Fabric;
 
-use crate::harness::{Daemon, READ_OFTEN, Start, configure, stock_config};
+use crate::harness::{Daemon, READ_OFTEN, Start, configure, configure_adaptive, stock_config};
 use crate::registrations::Site;
 
 /// Two LIDs for each port, and adaptive routing.
 fn adaptive() -> Daemon {
     let start = Start::new("fattree:16,radix=8");
-    let file = start.dir.path().join("opafm.xml");
-    configure(&file, &[READ_OFTEN[0], ("<Lmc>0</Lmc>", "<Lmc>1</Lmc>")]);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let at = text.find("<AdaptiveRouting>").unwrap();
-    let (before, after) = text.split_at(at);
-    let after = after.replacen("<Enable>0</Enable>", "<Enable>1</Enable>", 1);
-    std::fs::write(&file, before.to_owned() + &after).unwrap();
+    configure_adaptive(&start.dir.path().join("opafm.xml"));
     start.up()
 }
 
