@@ -83,8 +83,13 @@ impl AccessCommand {
     pub(crate) fn run(&self) -> Result<(), DaemonError> {
         let Self::Check(args) = self;
         let text = args.text().map_err(DaemonError::Usage)?;
-        let written = io::stdout().lock().write_all(text.as_bytes());
-        written.map_err(|error| DaemonError::Usage(format!("standard output: {error}")))
+        match io::stdout().lock().write_all(text.as_bytes()) {
+            // Who reads has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => {
+                written.map_err(|error| DaemonError::Manager(format!("standard output: {error}")))
+            }
+        }
     }
 }
 
