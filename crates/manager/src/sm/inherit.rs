@@ -124,7 +124,9 @@ impl Manager {
                 self.out.persisted = stored.to_vec();
             }
             Err(why) => self.out.event(Event::StateRefused {
-                why: why.to_string(),
+                why: format!(
+                    "{why}; the LIDs of the fabric are learnt again, drains, disabled ports and quarantine are forgotten"
+                ),
             }),
         }
     }

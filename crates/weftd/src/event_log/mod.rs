@@ -432,8 +432,7 @@ fn sweep_link_or_role(event: &Event) {
         }
         Event::StateRefused { why } => error!(
             event = "state_refused",
-            why,
-            "the stored LIDs and drains cannot be used; the LIDs of the fabric are learnt again, drains, disabled ports and quarantine are forgotten: {why}"
+            why, "the stored LIDs and drains cannot be used: {why}"
         ),
         _ => {}
     }
