@@ -201,6 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_for_news_and_reads_none_overflows() {
+        let mut outbox = Outbox::new(PATIENCE);
+        let news = |token| FromFabric::Registered {
+            token,
+            accepted: true,
+        };
+        (0..160).for_each(|token| outbox.tell(news(token)));
+        assert!(!outbox.overflows());
+        outbox.tell(news(160));
+        assert!(outbox.overflows());
+    }
+
+    #[test]
     fn directed_routes_have_all_the_room_and_no_more() {
         let mut outbox = Outbox::new(PATIENCE);
         send(&mut outbox, Lid::PERMISSIVE, 200);
