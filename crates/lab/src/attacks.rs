@@ -108,9 +108,9 @@ fn report(arguments: &Arguments, attack: Attack, guard: Guard, topology: &Arc<To
         "" => String::new(),
         got => format!("    at most: {got}\n"),
     };
-    let p99_ms = p99.as_secs_f64() * 1e3;
+    let p99_us = p99.as_secs_f64() * 1e6;
     let outcome = match ran {
-        true => format!("{worst:8} {told:13} p99 {p99_ms:.2} ms"),
+        true => format!("{worst:8} {told:13} p99 {p99_us:.1} us"),
         false => "not run".to_owned(),
     };
     let text = format!(

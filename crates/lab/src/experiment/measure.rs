@@ -95,7 +95,8 @@ impl<'a> Stage<'a> {
             .told_names()
             .map(|name| name.map(str::to_owned))
             .collect();
-        let (links, intervals) = self.watch.clone().results(
+        let method = self.method();
+        let (links, intervals) = self.watch.results(
             &mut self.simulation,
             &mut self.managed,
             self.begin,
@@ -115,7 +116,7 @@ impl<'a> Stage<'a> {
             ranks: std::mem::take(&mut self.ranks),
             messages: std::mem::take(&mut self.messages),
             latencies: std::mem::take(&mut self.latencies),
-            method: self.method(),
+            method,
         }
     }
 
