@@ -77,7 +77,8 @@ fn spent(inputs: &[(Tick, What)], recorder: Option<Recorder>) -> Duration {
 
 /// Prints it, of runs in turn; `WEFT_RECORDED_HOSTS` has more hosts, `WEFT_RECORDED_RUNS` more runs.
 #[test]
-fn a_bring_up_takes_a_few_percent_longer_with_a_recording() {
+#[ignore = "a measurement by the clock"]
+fn a_bring_up_takes_less_than_half_as_long_again_with_a_recording() {
     let number = |name: &str, or: usize| {
         let given = std::env::var(name);
         given.map_or(or, |number| number.parse().unwrap())
