@@ -13,9 +13,11 @@ use crate::event_hub::{EventHub, Planned};
 /// Longest description that is taken over, characters.
 const WORDS_MAX: usize = 2000;
 
-/// Hands on what is said of the plan in force, whenever that changes.
+/// Hands on what is said of the plan in force, at the start and whenever that changes.
 pub(crate) async fn offer_plan(offer: Arc<Offer>, hub: Arc<EventHub>) {
     let mut plans = hub.plans();
+    // What was said before this task ran counts too.
+    plans.mark_changed();
     while plans.changed().await.is_ok() {
         let plan = plans.borrow_and_update().clone();
         offer.put(PartKind::Plan, offered(&plan));
@@ -62,8 +64,29 @@ pub(crate) async fn tell_ended(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::event_hub::InForce;
+
+    #[tokio::test]
+    async fn what_was_said_before_the_task_ran_is_handed_on() {
+        for (words, told) in [("", None), ("dmodc", Some("dmodc"))] {
+            let hub = Arc::new(EventHub::new(InForce::default()));
+            hub.set_planned(Planned {
+                words: words.into(),
+                in_force: true,
+            });
+            let offer = Arc::new(Offer::default());
+            let mut parts = offer.parts();
+            let task = tokio::spawn(offer_plan(Arc::clone(&offer), hub));
+            parts.changed().await.unwrap();
+            let (kind, part) = parts.borrow().next_after(0).unwrap();
+            assert_eq!(kind, PartKind::Plan);
+            assert_eq!(part.bytes.as_deref(), told.map(str::as_bytes));
+            task.abort();
+        }
+    }
 
     #[test]
     fn a_plan_that_has_ended_is_not_handed_on() {

@@ -249,13 +249,17 @@ impl Follower {
         self.runtime.block_on(self.says.send(word)).unwrap();
     }
 
-    /// Waits until parts have come of all kinds that the version before hands on; the number of the last change.
-    fn has(&self, kinds: &Parts) -> (Parts, u64) {
+    /// Waits until all parts have come that the version before hands on, none of them empty that was not; and the
+    /// number of the last change.
+    fn has(&self, before: &Parts) -> (Parts, u64) {
         wait_for(|| {
             let come = self.come.lock().unwrap();
             let parts = parts(come.iter());
             let head = come.last()?.sequence;
-            let all = kinds.keys().all(|kind| parts.contains_key(kind));
+            let all = before.iter().all(|(kind, (_, then))| {
+                let now = parts.get(kind);
+                now.is_some_and(|(_, now)| then.is_empty() || !now.is_empty())
+            });
             all.then_some((parts, head))
         })
     }
