@@ -10,30 +10,40 @@ use super::reason::of_code;
 
 /// Domain of the reasons in google.rpc.ErrorInfo.
 pub(crate) const DOMAIN: &str = "weft.v1";
+/// Longest message, bytes. It travels in headers, of which clients take 16 KiB: up to three bytes for each in
+/// `grpc-message`, and in base64 as a message and as a violation in `grpc-status-details-bin`.
+const MESSAGE_MAX: usize = 2_000;
 
 /// A refusal with its details: the message of a wrong argument begins with the name of the field.
 pub(super) fn detailed(status: &Status, reason: &str, facts: Facts) -> Status {
     let mut details = ErrorDetails::new();
+    let message = bounded(status.message());
     match status.code() {
         Code::InvalidArgument => {
-            let (field, what) = split(status.message());
+            let (field, what) = split(message);
             details.add_bad_request_violation(field, what);
             details.set_error_info(reason, DOMAIN, facts.field(field));
         }
         Code::FailedPrecondition => {
-            details.add_precondition_failure_violation(reason, "fabric", status.message());
+            details.add_precondition_failure_violation(reason, "fabric", message);
             details.set_error_info(reason, DOMAIN, facts);
         }
         _ => _ = details.set_error_info(reason, DOMAIN, facts),
     }
-    Status::with_error_details(status.code(), status.message(), details)
+    Status::with_error_details(status.code(), message, details)
 }
 
 /// A refusal of a field that its message does not begin with.
 pub(super) fn about_field(status: &Status, field: &str, reason: &str, facts: Facts) -> Status {
     let mut details = ErrorDetails::with_error_info(reason, DOMAIN, facts.field(field));
-    details.add_bad_request_violation(field, status.message());
-    Status::with_error_details(status.code(), status.message(), details)
+    let message = bounded(status.message());
+    details.add_bad_request_violation(field, message);
+    Status::with_error_details(status.code(), message, details)
+}
+
+/// The beginning of a message that names something too long for headers.
+pub(super) fn bounded(message: &str) -> &str {
+    &message[..message.floor_char_boundary(MESSAGE_MAX)]
 }
 
 /// The field that a message begins with, empty if there is none, and the rest.

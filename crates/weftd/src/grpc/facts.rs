@@ -13,6 +13,9 @@ use weft_manager::{AUTHOR_MAX, CommandError, LinkEnd, REASON_MAX};
 use crate::control::{PLANNING_MAX, Refusal};
 use crate::operations::OperationError;
 
+/// Longest value, bytes: a name that a request gives may be of any length, and facts travel in a header.
+const VALUE_MAX: usize = 256;
+
 /// Facts of a refusal. A GUID is written as 0x and 16 hexadecimal digits, a number in decimal digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Facts(HashMap<String, String>);
@@ -23,9 +26,11 @@ impl Facts {
         Self::default()
     }
 
-    /// With a fact more.
+    /// With a fact more, of which the first [`VALUE_MAX`] bytes are told.
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
-        self.0.insert(name.to_owned(), value.to_string());
+        let mut value = value.to_string();
+        value.truncate(value.floor_char_boundary(VALUE_MAX));
+        self.0.insert(name.to_owned(), value);
         self
     }
 

@@ -9,7 +9,7 @@ use weft_manager::sm::replacements::ReplacementError;
 use weft_manager::sm::reroute::RerouteError;
 use weft_manager::{CommandError, PortNote};
 
-use super::details::{DOMAIN, about_field, detailed};
+use super::details::{DOMAIN, about_field, bounded, detailed};
 use super::facts::{self, Facts};
 use super::reason::{code, of_code, of_command, of_operation, of_quarantine, of_replacement};
 use crate::control::Refusal;
@@ -39,6 +39,7 @@ pub(super) fn status(refusal: &Refusal) -> Status {
 /// The status of an operation about which nothing is done, with the kind of refusal.
 pub(super) fn operation_refused(error: &OperationError) -> Status {
     let (kind, text) = (of_operation(error), error.to_string());
+    let text = bounded(&text);
     let mut details = ErrorDetails::with_error_info(kind, DOMAIN, facts::of_operation(error));
     let code = match error {
         OperationError::Unknown { .. } => Code::NotFound,
@@ -46,7 +47,7 @@ pub(super) fn operation_refused(error: &OperationError) -> Status {
         OperationError::Cancelled { id }
         | OperationError::Applying { id, .. }
         | OperationError::Ended { id, .. } => {
-            details.add_precondition_failure_violation(kind, id.clone(), text.clone());
+            details.add_precondition_failure_violation(kind, id.clone(), text);
             Code::FailedPrecondition
         }
     };
@@ -125,9 +126,10 @@ pub(super) fn wrong_field(field: &str, what: &str) -> Status {
 
 /// The status of a request with a wrong field, and what is allowed or at most.
 pub(super) fn wrong_field_with(field: &str, what: &str, facts: Facts) -> Status {
-    let mut details = ErrorDetails::with_bad_request_violation(field, what);
+    let message = format!("{field}: {what}");
+    let mut details = ErrorDetails::with_bad_request_violation(field, bounded(what));
     details.set_error_info("WRONG_FIELD", DOMAIN, facts.field(field));
-    Status::with_error_details(Code::InvalidArgument, format!("{field}: {what}"), details)
+    Status::with_error_details(Code::InvalidArgument, bounded(&message), details)
 }
 
 /// The status where a bound is reached.

@@ -56,6 +56,9 @@ impl Decoder for Raw {
     }
 }
 
+/// Longest message of a refusal, bytes: it and its details have to fit into headers.
+const MESSAGE_MAX: usize = 2_000;
+
 struct Definition(FileDescriptorSet);
 
 impl Definition {
@@ -69,17 +72,19 @@ impl Definition {
         })
     }
 
-    /// A message of this type in which every field is as wrong as its type permits.
-    fn hostile(&self, name: &str, depth: u32) -> Vec<u8> {
+    /// A message of this type in which every field is as wrong as its type permits, and each string is this one.
+    fn hostile(&self, name: &str, text: &str, depth: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let fields = self.message(name).map_or(&[][..], |message| &message.field);
         for field in fields {
             let number = field.number() as u64;
             let repeated = field.label() == Label::Repeated;
             let content = match field.r#type() {
-                Type::String => Some(b"\x1bno such thing: [\xff".map(|byte| byte & 0x7f).to_vec()),
+                Type::String => Some(text.as_bytes().to_vec()),
                 Type::Bytes => Some(vec![0xff; 9]),
-                Type::Message if depth > 0 => Some(self.hostile(field.type_name(), depth - 1)),
+                Type::Message if depth > 0 => {
+                    Some(self.hostile(field.type_name(), text, depth - 1))
+                }
                 Type::Uint32 | Type::Enum | Type::Int32 if repeated => {
                     Some(vec![0xff, 0xff, 0xff, 0xff, 0x07])
                 }
@@ -173,13 +178,14 @@ async fn every_method_refuses_with_details() {
     let channel = channel.connect().await.unwrap();
     let definition = FileDescriptorSet::decode(weft_api::DESCRIPTORS).unwrap();
     let definition = Definition(definition);
+    let nothing = "\u{1b}no such thing: [\u{7f}";
+    let long = "\u{e9}ndless".repeat(10_000);
     let mut refused = Vec::new();
     let mut methods = 0;
     for file in &definition.0.file {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                let hostile = definition.hostile(method.input_type(), 4);
                 methods += 1;
                 // Bytes that are no message at all are refused by every method.
                 let garbage = refusal(&channel, &path, vec![0xff; 5]).await;
@@ -187,9 +193,14 @@ async fn every_method_refuses_with_details() {
                     &path,
                     &garbage.unwrap_or_else(|| panic!("{path} takes garbage")),
                 );
-                if let Some(status) = refusal(&channel, &path, hostile).await {
-                    has_details(&path, &status);
-                    refused.push((path, status.code()));
+                for text in [nothing, &long] {
+                    let hostile = definition.hostile(method.input_type(), text, 4);
+                    if let Some(status) = refusal(&channel, &path, hostile).await {
+                        has_details(&path, &status);
+                        let length = status.message().len();
+                        assert!(length <= MESSAGE_MAX, "{path}: {length} bytes");
+                        refused.push((path.clone(), status.code()));
+                    }
                 }
             }
         }
