@@ -40,17 +40,25 @@ fn ibnetdiscover_sees_the_exported_fabric_on_ibsim() {
         .args(["-s", "-n"])
         .arg(&file)
         .env("IBSIM_SOCKNAME", &socket);
+    let said = daemon.dir.path().join("ibsim.said");
+    let log = std::fs::File::create(&said).unwrap();
     simulator
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .stdout(log.try_clone().unwrap())
+        .stderr(log);
     let _simulator = Running::start(simulator.current_dir(daemon.dir.path()));
     wait_for(|| {
         let mut discover = Command::new(&run);
         discover.arg("ibnetdiscover").env("IBSIM_SOCKNAME", &socket);
         let seen = discover.env("SIM_HOST", "node1 hfi1_0").output().unwrap();
         let theirs = ends(&text(&seen.stdout));
-        (seen.status.success() && theirs == ours).then_some(())
+        let is_whole = seen.status.success() && theirs == ours;
+        if !is_whole {
+            let (status, words) = (seen.status, text(&seen.stderr));
+            let simulator = std::fs::read_to_string(&said).unwrap();
+            eprintln!("{status}, {} ends: {words}\n{simulator}", theirs.len());
+        }
+        is_whole.then_some(())
     });
 }
 

@@ -92,6 +92,42 @@ const fn replacing(new: &'static str) -> [Step; 4] {
     ]
 }
 
+/// Strikes the write of a join, and judges what hosts notice and who is a member; whether the file was there after it.
+fn strike_join(strace: &Path, step: Step) -> bool {
+    let site = site();
+    let daemon = site.start(elevating(), 0).up();
+    let members = [2, 5];
+    site.join(&members);
+    wait_for(|| stored(daemon.dir.path()).exists().then_some(()));
+    site.settled();
+    let striker = Striker::at(strace, &daemon, step);
+    let change = (method::SET, JOIN);
+    let told = membership::ask(&site.fabric, site.hosts[3], BROADCAST, change);
+    let dir = striker.strikes(daemon, step);
+    let is_stored = stored(dir.path()).exists();
+    let _again = Struck::new(&site, dir).judged(&site, &format!("{step:?}"));
+    if is_stored {
+        assert_eq!(site.asked(), [0; 16], "{step:?}: hosts notice nothing");
+    } else {
+        // Who was told that he is a member, and everybody else, is asked to say it again.
+        wait_for(|| (site.asked() == [1; 16]).then_some(()));
+        site.join(&members);
+        site.join(&[3]);
+    }
+    let leave = |host: usize| site.ask(host, method::DELETE);
+    assert_ne!(leave(9), 0, "{step:?}: host 9 never joined");
+    for member in members {
+        let left = leave(member);
+        assert_eq!(left, 0, "{step:?}: {member} was told that it is a member");
+    }
+    let is_member = leave(3) == 0;
+    assert!(
+        is_member || told != Some(0),
+        "{step:?}: host 3 was told that it is a member"
+    );
+    is_stored
+}
+
 #[test]
 fn a_join_is_kept_or_asked_for_again_wherever_the_write_of_registrations_is_struck() {
     let Some(strace) = weft_peers::program("strace") else {
@@ -104,46 +140,18 @@ fn a_join_is_kept_or_asked_for_again_wherever_the_write_of_registrations_is_stru
         .into_iter()
         .chain(written)
         .chain([step("fsync", "", 2)]);
-    let [mut with_file, mut without] = [0, 0];
-    for step in steps {
-        let site = site();
-        let daemon = site.start(elevating(), 0).up();
-        let members = [2, 5];
-        site.join(&members);
-        wait_for(|| stored(daemon.dir.path()).exists().then_some(()));
-        site.settled();
-        let striker = Striker::at(&strace, &daemon, step);
-        let change = (method::SET, JOIN);
-        let told = membership::ask(&site.fabric, site.hosts[3], BROADCAST, change);
-        let dir = striker.strikes(daemon, step);
-        let is_stored = stored(dir.path()).exists();
-        let again = Struck::new(&site, dir).judged(&site, &format!("{step:?}"));
-        let leave = |host: usize| site.ask(host, method::DELETE);
-        if is_stored {
-            with_file += 1;
-            assert_eq!(site.asked(), [0; 16], "{step:?}: hosts notice nothing");
-        } else {
-            without += 1;
-            // Who was told that he is a member, and everybody else, is asked to say it again.
-            wait_for(|| (site.asked() == [1; 16]).then_some(()));
-            site.join(&members);
-            site.join(&[3]);
-        }
-        assert_ne!(leave(9), 0, "{step:?}: host 9 never joined");
-        for member in members {
-            assert_eq!(
-                leave(member),
-                0,
-                "{step:?}: {member} was told that it is a member"
-            );
-        }
-        let is_member = leave(3) == 0;
-        assert!(
-            is_member || told != Some(0),
-            "{step:?}: host 3 was told that it is a member"
-        );
-        drop(again);
-    }
+    let stored: Vec<bool> = std::thread::scope(|scope| {
+        let strikes: Vec<_> = steps
+            .map(|step| {
+                let strace = &strace;
+                scope.spawn(move || strike_join(strace, step))
+            })
+            .collect();
+        let judged = strikes.into_iter().map(|strike| strike.join());
+        judged.map(Result::unwrap).collect()
+    });
+    let with_file = stored.iter().filter(|one| **one).count();
+    let without = stored.len() - with_file;
     assert!(
         with_file > 0 && without >= 4,
         "{with_file} with the file, {without} without"
