@@ -1,9 +1,10 @@
 //! Digests of outputs. Of subnet administration: datagrams, members of multicast groups and storms; only the size of what it
 //! stores, and the number of groups that it tells. Of the manager: datagrams, stored state, events, notices and replies; of a
 //! published snapshot its number, nodes with their LIDs, links and linear tables.
+//!
+//! Each output is hashed by itself, from the digest of those before it on: a digest at the end of each input costs nothing more.
 
 use std::hash::Hasher;
-use std::io;
 
 use serde::Serialize;
 use twox_hash::XxHash64;
@@ -13,40 +14,22 @@ use weft_wire::packet::Packet;
 use weft_wire::rmpp::CLASS_AT;
 
 use crate::keys::{Keys, SMP_M_KEY, service};
+use crate::plain;
 
 /// Of all outputs so far, keys masked.
+#[derive(Default)]
 pub(crate) struct Digest {
-    hash: XxHash64,
-    /// A datagram whose keys are masked: its memory serves again and again.
-    masked: Vec<u8>,
+    value: u64,
+    /// A datagram whose keys are masked, or a value as bytes: its memory serves again and again.
+    scratch: Vec<u8>,
 }
 
-impl Default for Digest {
-    fn default() -> Self {
-        Self {
-            hash: XxHash64::with_seed(0),
-            masked: Vec::new(),
-        }
-    }
-}
-
-/// Lets a serializer write into a hash.
-struct Into<'a>(&'a mut XxHash64);
-
-impl io::Write for Into<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+/// Bytes of a datagram's addresses and its length, as they are hashed.
+const ADDRESSES: usize = 32;
 
 impl Digest {
     pub(crate) fn value(&self) -> u64 {
-        self.hash.finish()
+        self.value
     }
 
     pub(crate) fn add(&mut self, output: &Output, keys: &mut Keys) {
@@ -85,27 +68,25 @@ impl Digest {
 
     /// Most have no key, or one in their head alone, and need not be copied.
     fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
-        let mad = &packet.mad;
-        let head = mad.split_at_checked(SMP_M_KEY);
-        let head = head.and_then(|(head, rest)| Some((head, rest.split_first_chunk()?)));
-        if let Some((head, (key, rest))) = head
-            && !Keys::has_more(mad)
-        {
+        if let Some((head, key, rest)) = Keys::around_the_only(&packet.mad) {
             let masked = keys.masked_bytes(*key);
-            if masked == *key {
-                return self.datagram(packet, mad);
-            }
-            self.head(packet);
-            for part in [head, &masked, rest] {
-                self.hash.write(part);
-            }
-            return;
+            let mut first = [0; ADDRESSES + SMP_M_KEY + 8];
+            let (addresses, header) = first.split_at_mut(ADDRESSES);
+            addresses.copy_from_slice(&self::addresses(packet));
+            let (before, at_key) = header.split_at_mut(SMP_M_KEY);
+            before.copy_from_slice(head);
+            at_key.copy_from_slice(&masked);
+            return self.add_hash(|hash| {
+                // Two whole rounds of it, and one call: each costs more than what it adds.
+                hash.write(&first);
+                hash.write(rest);
+            });
         }
-        let mut masked = std::mem::take(&mut self.masked);
-        masked.clone_from(mad);
+        let mut masked = std::mem::take(&mut self.scratch);
+        masked.clone_from(&packet.mad);
         keys.in_datagram(&mut masked);
         self.datagram(packet, &masked);
-        self.masked = masked;
+        self.scratch = masked;
     }
 
     /// Keys are in records of services, which go in segments, and in notices.
@@ -118,7 +99,7 @@ impl Digest {
         if !is_record && !has_key && !service::is_notice(&packet.mad) {
             return self.datagram(packet, &packet.mad);
         }
-        let mut mad = std::mem::take(&mut self.masked);
+        let mut mad = std::mem::take(&mut self.scratch);
         mad.clone_from(&packet.mad);
         if let Some(key) = mad.get_mut(sm_key) {
             key.fill(0);
@@ -128,69 +109,89 @@ impl Digest {
             false => keys.in_datagram(&mut mad),
         }
         self.datagram(packet, &mad);
-        self.masked = mad;
+        self.scratch = mad;
     }
 
     /// A datagram with these bytes in place of its own, as many as those.
     fn datagram(&mut self, packet: &Packet, mad: &[u8]) {
-        self.head(packet);
-        self.hash.write(mad);
-    }
-
-    /// What is before the bytes of a datagram, as [`Self::numbers`] and [`Self::bytes`] of kind 1 have it: its addresses, and
-    /// its length.
-    fn head(&mut self, packet: &Packet) {
-        let numbers = [
-            packet.slid.0.into(),
-            packet.dlid.0.into(),
-            packet.sl.0.into(),
-            packet.pkey.0.into(),
-            packet.dest_qp.into(),
-            packet.src_qp.into(),
-        ];
-        let mut head = [1; 1 + 6 * 8 + 1 + 8];
-        let (addresses, length) = head[1..].split_at_mut(6 * 8);
-        for (to, number) in addresses.chunks_exact_mut(8).zip(numbers) {
-            to.copy_from_slice(&u64::to_le_bytes(number));
-        }
-        length[1..].copy_from_slice(&(packet.mad.len() as u64).to_le_bytes());
-        // One call: each costs more than what it adds.
-        self.hash.write(&head);
+        self.add_hash(|hash| {
+            hash.write(&addresses(packet));
+            hash.write(mad);
+        });
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot) {
         let topology = &snapshot.topology;
-        self.numbers(3, &[snapshot.generation, topology.len() as u64]);
-        for (_, node) in topology.nodes() {
-            self.hash.write_u64(node.guid().0);
-        }
-        for (at, lid, lmc) in topology.end_ports() {
-            self.numbers(3, &[at.node.0.into(), lid.0.into(), lmc.0.into()]);
-        }
-        for (a, b) in topology.links() {
-            let ends = [a, b].map(|end| u64::from(end.node.0) << 8 | u64::from(end.port.0));
-            self.numbers(3, &ends);
-        }
-        for switch in 0..snapshot.linear.len() {
-            self.bytes(3, snapshot.linear.row(SwitchIndex(switch as u32)));
-        }
+        self.add_hash(|hash| {
+            numbers(hash, 3, &[snapshot.generation, topology.len() as u64]);
+            for (_, node) in topology.nodes() {
+                hash.write_u64(node.guid().0);
+            }
+            for (at, lid, lmc) in topology.end_ports() {
+                numbers(hash, 3, &[at.node.0.into(), lid.0.into(), lmc.0.into()]);
+            }
+            for (a, b) in topology.links() {
+                let ends = [a, b].map(|end| u64::from(end.node.0) << 8 | u64::from(end.port.0));
+                numbers(hash, 3, &ends);
+            }
+            for switch in 0..snapshot.linear.len() {
+                bytes(hash, 3, snapshot.linear.row(SwitchIndex(switch as u32)));
+            }
+        });
     }
 
-    fn numbers(&mut self, kind: u8, numbers: &[u64]) {
-        self.hash.write_u8(kind);
-        for number in numbers {
-            self.hash.write(&number.to_le_bytes());
-        }
+    fn numbers(&mut self, kind: u8, values: &[u64]) {
+        self.add_hash(|hash| numbers(hash, kind, values));
     }
 
-    fn bytes(&mut self, kind: u8, bytes: &[u8]) {
-        self.numbers(kind, &[bytes.len() as u64]);
-        self.hash.write(bytes);
+    fn bytes(&mut self, kind: u8, value: &[u8]) {
+        self.add_hash(|hash| bytes(hash, kind, value));
     }
 
     fn value_of(&mut self, kind: u8, value: &impl Serialize) {
-        self.hash.write_u8(kind);
-        // A value that JSON cannot have is the same in both runs: up to there.
-        let _ = serde_json::to_writer(Into(&mut self.hash), value);
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        bytes.push(kind);
+        let is_whole = plain::put(value, &mut bytes);
+        bytes.push(u8::from(is_whole));
+        self.value = XxHash64::oneshot(self.value, &bytes);
+        self.scratch = bytes;
+    }
+
+    /// An output, hashed by `add`.
+    fn add_hash(&mut self, add: impl FnOnce(&mut XxHash64)) {
+        let mut hash = XxHash64::with_seed(self.value);
+        add(&mut hash);
+        self.value = hash.finish();
     }
 }
+
+/// What is before the bytes of a datagram: its kind of output, 1, its addresses and its length.
+fn addresses(packet: &Packet) -> [u8; ADDRESSES] {
+    let mut bytes = [0; ADDRESSES];
+    bytes[0] = 1;
+    bytes[1] = packet.sl.0;
+    bytes[2..4].copy_from_slice(&packet.pkey.0.to_le_bytes());
+    bytes[4..8].copy_from_slice(&packet.slid.0.to_le_bytes());
+    bytes[8..12].copy_from_slice(&packet.dlid.0.to_le_bytes());
+    bytes[12..16].copy_from_slice(&packet.dest_qp.to_le_bytes());
+    bytes[16..20].copy_from_slice(&packet.src_qp.to_le_bytes());
+    bytes[24..].copy_from_slice(&(packet.mad.len() as u64).to_le_bytes());
+    bytes
+}
+
+fn numbers(hash: &mut XxHash64, kind: u8, numbers: &[u64]) {
+    hash.write_u8(kind);
+    for number in numbers {
+        hash.write(&number.to_le_bytes());
+    }
+}
+
+fn bytes(hash: &mut XxHash64, kind: u8, bytes: &[u8]) {
+    numbers(hash, kind, &[bytes.len() as u64]);
+    hash.write(bytes);
+}
+
+#[cfg(test)]
+#[path = "digest_tests.rs"]
+mod tests;

@@ -12,8 +12,10 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::stream::write::Encoder;
 use zstd::zstd_safe::DParameter;
 
-/// The first bytes of a recording.
-const MAGIC: &[u8] = b"weft recording 1\n";
+/// The first bytes of a recording. The number is that of the format, and of what digests are made of.
+const MAGIC: &[u8] = b"weft recording 2\n";
+/// The same of any format.
+const ANY: &[u8] = b"weft recording ";
 /// Version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Fingerprint of the code that a replay runs: the sources of the manager and of what it is made of.
@@ -63,8 +65,13 @@ impl Header {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It is something else.
-    #[error("this is no recording: it does not begin with \"weft recording 1\"")]
+    #[error("this is no recording: it does not begin with \"weft recording 2\"")]
     NoRecording,
+    /// It is one of another format.
+    #[error(
+        "this is a recording of another format than 2, the only one that weft {VERSION} reads: play it with the version that recorded it"
+    )]
+    OtherFormat,
     /// The file cannot be read.
     #[error("cannot read the recording: {0}")]
     Io(#[from] io::Error),
@@ -178,7 +185,10 @@ impl<R: Read> Reader<R> {
         };
         let magic = reader.up_to(MAGIC.len())?;
         if magic != MAGIC {
-            return Err(FileError::NoRecording);
+            return Err(match magic.starts_with(ANY) {
+                true => FileError::OtherFormat,
+                false => FileError::NoRecording,
+            });
         }
         let at = reader.at;
         let damaged = |why: String| FileError::Damaged { at, why };

@@ -44,6 +44,14 @@ impl What {
             Self::Sa(what) => what.name(),
         }
     }
+
+    /// The bytes of a state that is restored.
+    pub(crate) fn state(&self) -> Option<&[u8]> {
+        match self {
+            Self::Checkpoint(state) | Self::Sa(SaWhat::Checkpoint(state)) => Some(state.bytes()),
+            _ => None,
+        }
+    }
 }
 
 /// An input as it was recorded.
@@ -63,8 +71,7 @@ impl Entry {
     pub(crate) fn bytes(&self) -> usize {
         let held = match &self.what {
             What::Received(packet) | What::Sa(SaWhat::Received(packet)) => packet.mad.len(),
-            What::Checkpoint(state) | What::Sa(SaWhat::Checkpoint(state)) => state.bytes().len(),
-            What::Tick | What::Planned(_) | What::Call(_) | What::Sa(_) => 0,
+            what => what.state().map_or(0, <[u8]>::len),
         };
         size_of::<Self>() + held
     }
@@ -97,8 +104,8 @@ pub(crate) struct Inputs<R> {
     place: usize,
     chunk_at: u64,
     now: Tick,
-    /// The same of subnet administration.
-    sa_now: Tick,
+    /// The same of subnet administration; none before its state.
+    sa_now: Option<Tick>,
     /// Pieces of a checkpoint that are read so far.
     state: Vec<u8>,
     torn_at: Option<u64>,
@@ -117,7 +124,7 @@ impl<R: Read> Inputs<R> {
             place: 0,
             chunk_at: 0,
             now: Tick(0),
-            sa_now: Tick(0),
+            sa_now: None,
             state: Vec::new(),
             torn_at: None,
             ended: false,
@@ -151,7 +158,8 @@ impl<R: Read> Inputs<R> {
             }
         };
         let at = match what {
-            What::Sa(_) => self.sa_now,
+            // What rests before its state does so at the time of the manager.
+            What::Sa(_) => self.sa_now.unwrap_or(self.now),
             _ => self.now,
         };
         // The manager's end is the recording's.
@@ -242,8 +250,11 @@ impl<R: Read> Inputs<R> {
     fn read_sa(&mut self, kind: u8, passed: u64) -> Result<Option<What>, FileError> {
         let is_first = matches!(kind, SA_CHECKPOINT | SA_CHECKPOINT_PART) && passed > 0;
         // A checkpoint says when it is, from the beginning of all time.
-        let since = if is_first { 0 } else { self.sa_now.0 };
-        self.sa_now = Tick(since.saturating_add(passed));
+        let since = self.sa_now.filter(|_| !is_first);
+        if kind != SA_RESTS {
+            let since = since.map_or(0, |since| since.0);
+            self.sa_now = Some(Tick(since.saturating_add(passed)));
+        }
         if !self.header.is_of_this_program() {
             self.pass_over(kind)?;
             return Ok(None);

@@ -117,8 +117,16 @@ impl Keys {
         }
     }
 
+    /// The M_Key of a datagram of subnet management that has no other key, with what is before it and behind it; none of another
+    /// one.
+    pub(crate) fn around_the_only(mad: &[u8]) -> Option<(&[u8; SMP_M_KEY], &[u8; 8], &[u8])> {
+        let (head, rest) = mad.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        (!Self::has_more(mad)).then_some((head, key, rest))
+    }
+
     /// Whether a datagram of subnet management may have a key behind its head.
-    pub(crate) fn has_more(mad: &[u8]) -> bool {
+    fn has_more(mad: &[u8]) -> bool {
         // Read in place: every datagram that the manager sends passes here.
         let Some(head) = mad.first_chunk::<{ MadHeader::LEN }>() else {
             return false;

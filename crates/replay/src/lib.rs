@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `recorded` | a manager whose inputs are recorded, in place of [`weft_manager::Manager`] |
 //! | `recorder` | inputs as bytes |
+//! | `chunk` | some of them, before they are written |
 //! | `call` | the inputs that are rare: the start, orders, settings |
 //! | `checkpoint` | the manager's state, with which a recording goes on from another one |
 //! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
+//! | `plain` | values as bytes for it |
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
 //! | `inputs` | the inputs of a file, one after the other |
@@ -24,11 +26,13 @@
 
 mod call;
 mod checkpoint;
+mod chunk;
 mod digest;
 pub mod file;
 mod inputs;
 mod keys;
 mod ordered;
+mod plain;
 mod player;
 mod recorded;
 mod recorder;
@@ -38,6 +42,7 @@ mod shorten;
 
 pub use call::Call;
 pub use checkpoint::{Checkpoint, Frozen};
+pub use chunk::Chunk;
 pub use file::{CORE, FileError, Header, VERSION, Writer};
 pub use inputs::What;
 pub use recorded::Recorded;

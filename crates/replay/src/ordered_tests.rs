@@ -3,6 +3,7 @@
 use super::*;
 use crate::file::Writer;
 use crate::recorder::{RECEIVED, SA_TICK, TICK};
+use crate::sa::SaRest;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -58,6 +59,26 @@ fn inputs_of_both_come_in_the_order_of_their_times() {
         ("sa-tick", 4),
         ("tick", 5),
     ];
+    assert_eq!((&all[..], error), (&expected[..], None));
+}
+
+#[test]
+fn a_rest_is_where_the_manager_is_before_the_first_state_and_at_the_last_input_after_it() {
+    let rests = || SaRest::Disk.chunk();
+    let (all, error) = read(&[
+        chunk(TICK, &[2 * SECOND, SECOND]),
+        rests(),
+        chunk(TICK, &[SECOND]),
+    ]);
+    let expected = [("tick", 2), ("tick", 3), ("sa-rests", 3), ("tick", 4)];
+    assert_eq!((&all[..], error), (&expected[..], None));
+
+    let (all, error) = read(&[
+        chunk(TICK, &[2 * SECOND, 3 * SECOND]),
+        chunk(SA_TICK, &[4 * SECOND]),
+        rests(),
+    ]);
+    let expected = [("tick", 2), ("sa-tick", 4), ("sa-rests", 4), ("tick", 5)];
     assert_eq!((&all[..], error), (&expected[..], None));
 }
 

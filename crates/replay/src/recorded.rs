@@ -228,13 +228,21 @@ impl Recorded {
 
     /// As [`Manager::handle`].
     pub fn handle(&mut self, now: Tick, input: Input) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.input(now, &input, &mut self.keys);
-        }
         if let Input::Planned(planned) = &input {
             self.plans = self.plans.split_off(&planned.id().saturating_add(1));
         }
-        self.manager.handle(now, input);
+        match (&mut self.recorder, input) {
+            (Some(recorder), Input::Received(packet)) => {
+                let packet = recorder.received(now, packet, &mut self.keys);
+                self.manager.receive(now, packet);
+            }
+            (recorder, input) => {
+                if let Some(recorder) = recorder {
+                    recorder.input(now, &input, &mut self.keys);
+                }
+                self.manager.handle(now, input);
+            }
+        }
         self.settle();
     }
 

@@ -6,13 +6,14 @@ use weft_wire::packet::Packet;
 
 use crate::call::Call;
 use crate::checkpoint::{Checkpoint, Frozen};
+use crate::chunk::Chunk;
 use crate::keys::Keys;
 use crate::sa::FrozenSa;
 
-/// Bytes of inputs in a chunk, after which the next one begins.
+/// Memory of the inputs in a chunk, after which the next one begins.
 const CHUNK: usize = 128 * 1024;
-/// Bytes that an input may have more than there was room for before it, of a datagram and what is beside it.
-const INPUT: usize = 4 * 1024;
+/// Bytes that a chunk has room for at first: the most that it has beside datagrams of a sweep.
+const ROOM: usize = 8 * 1024;
 /// Bytes of a datagram's addresses.
 const ADDRESSES: usize = 19;
 /// Bytes of a chunk before its inputs: whether the last of them came to its end.
@@ -38,12 +39,7 @@ pub(crate) const SA_RESTS: u8 = 13;
 /// Where chunks go.
 pub trait Sink: Send + std::fmt::Debug {
     /// Takes the next chunk; false ends the recording.
-    fn take(&mut self, chunk: Vec<u8>) -> bool;
-
-    /// A chunk that has been written, whose memory the next one may have.
-    fn spare(&mut self) -> Option<Vec<u8>> {
-        None
-    }
+    fn take(&mut self, chunk: Chunk) -> bool;
 
     /// Whether this recording has enough, so that another is to go on from a checkpoint.
     fn is_full(&self) -> bool {
@@ -67,7 +63,9 @@ pub trait Sink: Send + std::fmt::Debug {
 #[derive(Debug)]
 pub struct Recorder {
     sink: Box<dyn Sink>,
-    chunk: Vec<u8>,
+    chunk: Chunk,
+    /// The last datagram, where the chunk has another one in its place.
+    unmasked: Option<Packet>,
     last: Tick,
     /// Digest at the end of the last input.
     digest: u64,
@@ -80,7 +78,8 @@ impl Recorder {
     pub fn new(sink: Box<dyn Sink>) -> Self {
         Self {
             sink,
-            chunk: empty(None),
+            chunk: empty(),
+            unmasked: None,
             last: Tick(0),
             digest: 0,
             is_open: false,
@@ -96,7 +95,8 @@ impl Recorder {
     /// on.
     pub(crate) fn checkpoint(&mut self, now: Tick, state: &Checkpoint, digest: u64) -> bool {
         (self.last, self.digest) = (now, digest);
-        state.chunks(now).all(|chunk| self.sink.take(chunk))
+        let mut chunks = state.chunks(now);
+        chunks.all(|chunk| self.sink.take(chunk.into()))
     }
 
     /// The time of the last input.
@@ -145,6 +145,20 @@ impl Recorder {
         }
     }
 
+    /// A datagram begins an input. It is kept as it is, and returned for the manager to read it, where no key has to be masked in it but
+    /// that in its head.
+    pub(crate) fn received(&mut self, now: Tick, packet: Packet, keys: &mut Keys) -> &Packet {
+        let Some((_, key, _)) = Keys::around_the_only(&packet.mad) else {
+            self.begin(now, RECEIVED);
+            self.packet(&packet, keys);
+            return self.unmasked.insert(packet);
+        };
+        let m_key = keys.masked_bytes(*key);
+        self.begin(now, RECEIVED);
+        self.addresses(&packet);
+        self.chunk.datagram(packet, m_key)
+    }
+
     /// A rare input begins; keys in it are masked.
     pub(crate) fn call(&mut self, now: Tick, call: &Call) {
         self.begin(now, CALL);
@@ -155,11 +169,11 @@ impl Recorder {
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.chunk.extend(bytes);
+        self.chunk.bytes().extend(bytes);
     }
 
     pub(crate) fn begin(&mut self, now: Tick, kind: u8) {
-        self.chunk.push(kind);
+        self.chunk.bytes().push(kind);
         self.number(now.0.saturating_sub(self.last.0));
         self.last = self.last.max(now);
         self.is_open = true;
@@ -169,23 +183,34 @@ impl Recorder {
     pub(crate) fn end(&mut self, digest: u64) -> bool {
         self.digest = digest;
         self.is_open = false;
-        self.chunk.extend((digest as u16).to_le_bytes());
-        self.chunk.len() < CHUNK || self.flush()
+        let low = (digest as u16).to_le_bytes();
+        self.chunk.bytes().extend_from_slice(&low);
+        self.chunk.memory() < CHUNK || self.flush()
     }
 
     /// Passes on what there is. Returns whether the recording goes on.
     pub(crate) fn flush(&mut self) -> bool {
-        if self.chunk.len() == CHUNK_HEAD {
+        if self.chunk.bytes().len() == CHUNK_HEAD {
             return true;
         }
-        let next = empty(self.sink.spare());
-        let mut chunk = std::mem::replace(&mut self.chunk, next);
-        chunk[0] = u8::from(self.is_open);
-        chunk.extend(self.digest.to_le_bytes());
+        let mut chunk = std::mem::replace(&mut self.chunk, empty());
+        let bytes = chunk.bytes();
+        bytes[0] = u8::from(self.is_open);
+        bytes.extend(self.digest.to_le_bytes());
         self.sink.take(chunk)
     }
 
+    /// A datagram, copied.
     pub(crate) fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
+        self.addresses(packet);
+        let bytes = self.chunk.bytes();
+        let start = bytes.len();
+        bytes.extend_from_slice(&packet.mad);
+        keys.in_datagram(bytes.get_mut(start..).unwrap_or_default());
+    }
+
+    /// What is before the bytes of a datagram: its addresses and its length.
+    fn addresses(&mut self, packet: &Packet) {
         let mut head = [0; ADDRESSES];
         head[..4].copy_from_slice(&packet.slid.0.to_le_bytes());
         head[4..8].copy_from_slice(&packet.dlid.0.to_le_bytes());
@@ -193,24 +218,20 @@ impl Recorder {
         head[9..11].copy_from_slice(&packet.pkey.0.to_le_bytes());
         head[11..15].copy_from_slice(&packet.dest_qp.to_le_bytes());
         head[15..].copy_from_slice(&packet.src_qp.to_le_bytes());
-        self.chunk.extend_from_slice(&head);
+        self.chunk.bytes().extend_from_slice(&head);
         self.number(packet.mad.len() as u64);
-        let start = self.chunk.len();
-        self.chunk.extend_from_slice(&packet.mad);
-        keys.in_datagram(self.chunk.get_mut(start..).unwrap_or_default());
     }
 
     pub(crate) fn number(&mut self, number: u64) {
-        put_number(&mut self.chunk, number);
+        put_number(self.chunk.bytes(), number);
     }
 }
 
-/// A chunk without inputs, in the memory of another where there is one.
-fn empty(spare: Option<Vec<u8>>) -> Vec<u8> {
-    let mut chunk = spare.unwrap_or_else(|| Vec::with_capacity(CHUNK + INPUT));
-    chunk.clear();
-    chunk.resize(CHUNK_HEAD, 0);
-    chunk
+/// A chunk without inputs.
+fn empty() -> Chunk {
+    let mut bytes = Vec::with_capacity(ROOM);
+    bytes.resize(CHUNK_HEAD, 0);
+    bytes.into()
 }
 
 /// Seven bits in a byte, the lowest first; the top bit says that there are more.

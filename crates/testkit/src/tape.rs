@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weft_replay::{Frozen, FrozenSa, Header, Recorder, Sink, Writer};
+use weft_replay::{Chunk, Frozen, FrozenSa, Header, Recorder, Sink, Writer};
 
 /// The recordings of a run, in order: one for each manager that was started, or several.
 #[derive(Debug, Clone, Default)]
@@ -128,8 +128,8 @@ struct Chunks {
 }
 
 impl Sink for Chunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
-        lock(&self.newest).take(&chunk)
+    fn take(&mut self, chunk: Chunk) -> bool {
+        lock(&self.newest).take(&chunk.into_bytes())
     }
 
     fn is_full(&self) -> bool {
@@ -160,10 +160,10 @@ struct SaChunks {
 }
 
 impl Sink for SaChunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
+    fn take(&mut self, chunk: Chunk) -> bool {
         let mut newest = lock(&self.newest);
         // What is not passed on before the manager turns to the next recording is lost.
-        newest.number != self.number || newest.take(&chunk)
+        newest.number != self.number || newest.take(&chunk.into_bytes())
     }
 
     fn is_full(&self) -> bool {

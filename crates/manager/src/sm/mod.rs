@@ -120,6 +120,7 @@ use std::sync::Arc;
 
 use weft_fabric::{Snapshot, Tick};
 use weft_state::State;
+use weft_wire::packet::Packet;
 
 use crate::ask::Transactions;
 use crate::ask::batch::Batch;
@@ -233,18 +234,28 @@ impl Manager {
 
     /// Takes an input. `now` never goes back.
     pub fn handle(&mut self, now: Tick, input: Input) {
+        self.take(now, |manager| match input {
+            Input::Tick => manager.expire(now),
+            Input::Received(packet) => manager.received(now, &packet),
+            Input::Command { id, command } => manager.command(now, id, command),
+            Input::Multicast(groups) => manager.registrations.told(groups),
+            Input::CopiedFrom(master) => manager.registrations.copied_from = master,
+            Input::MulticastStorm(storm) => manager.multicast_storm(now, storm),
+            Input::LinkErrors(all) => manager.links_with_errors(now, &all),
+            Input::Planned(planned) => manager.planned(now, *planned),
+            Input::Detached => manager.end_commands(),
+        });
+    }
+
+    /// Takes a datagram as [`Input::Received`] does; it stays with the caller.
+    pub fn receive(&mut self, now: Tick, packet: &Packet) {
+        self.take(now, |manager| manager.received(now, packet));
+    }
+
+    /// Takes an input by `take`, and does what is due besides.
+    fn take(&mut self, now: Tick, take: impl FnOnce(&mut Self)) {
         self.tell_election(now, election::Input::Begun);
-        match input {
-            Input::Tick => self.expire(now),
-            Input::Received(packet) => self.received(now, &packet),
-            Input::Command { id, command } => self.command(now, id, command),
-            Input::Multicast(groups) => self.registrations.told(groups),
-            Input::CopiedFrom(master) => self.registrations.copied_from = master,
-            Input::MulticastStorm(storm) => self.multicast_storm(now, storm),
-            Input::LinkErrors(all) => self.links_with_errors(now, &all),
-            Input::Planned(planned) => self.planned(now, *planned),
-            Input::Detached => self.end_commands(),
-        }
+        take(self);
         self.tell_election(now, election::Input::Tick);
         self.next_port_change(now);
         self.release_links(now);

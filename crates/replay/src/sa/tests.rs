@@ -16,7 +16,7 @@ use super::*;
 use crate::file::{Header, Writer};
 use crate::inputs::What;
 use crate::replay::{Match, Replay, Step};
-use crate::{Recorder, Sink};
+use crate::{Chunk, Recorder, Sink};
 
 const EPOCH: Tick = Tick(1_700_000_000_000_000_000);
 const KEY: [u8; 16] = *b"a service's key!";
@@ -32,9 +32,9 @@ type Chunks = Vec<Vec<u8>>;
 struct Files(Arc<Mutex<(Vec<Chunks>, bool)>>);
 
 impl Sink for Files {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
+    fn take(&mut self, chunk: Chunk) -> bool {
         let mut files = self.0.lock().unwrap();
-        files.0.last_mut().unwrap().push(chunk);
+        files.0.last_mut().unwrap().push(chunk.into_bytes());
         true
     }
 

@@ -31,7 +31,7 @@ use crate::sa::{SaPlayer, SaStart, SaWhat};
 use groups::{Groups, by_input, by_row, by_sender, places};
 use play::{Cores, Done, Play};
 
-/// Bytes of inputs up to the fault at most.
+/// Bytes of inputs up to the fault, and of states that they are played from, at most.
 const BYTES_MAX: usize = 2 << 30;
 
 /// What an input led to.
@@ -99,7 +99,7 @@ pub fn shorten(
     shows: impl Fn(Shown<'_>) -> bool,
     goes_on: impl FnMut(usize) -> bool,
 ) -> Result<Shortened, ShortenError> {
-    let recorded = up_to_the_fault(from, &shows)?;
+    let recorded = up_to_the_fault(from, &shows, BYTES_MAX)?;
     let mut search = Search {
         recorded: &recorded,
         shows,
@@ -137,6 +137,7 @@ struct Recorded {
 fn up_to_the_fault(
     from: impl Read,
     shows: &impl Fn(Shown<'_>) -> bool,
+    most: usize,
 ) -> Result<Recorded, ShortenError> {
     let mut inputs = Ordered::new(from)?;
     let mut cores = Cores::default();
@@ -147,8 +148,9 @@ fn up_to_the_fault(
         sa_starts: BTreeMap::new(),
     };
     while let Some(entry) = inputs.next()? {
-        bytes += entry.bytes();
-        if bytes > BYTES_MAX {
+        // What a state is restored to is kept as well, and reckoned as large as its bytes.
+        bytes += entry.bytes() + entry.what.state().map_or(0, <[u8]>::len);
+        if bytes > most {
             return Err(ShortenError::TooLong);
         }
         let done = cores.run(entry.at, &entry.what);

@@ -385,6 +385,12 @@ fn what_is_no_recording_is_refused() {
         let error = Replay::new(bytes).unwrap_err();
         assert!(matches!(error, FileError::NoRecording), "{error}");
     }
+    let (mut file, _) = recorded();
+    for other in [b'1', b'3'] {
+        file[b"weft recording ".len()] = other;
+        let error = Replay::new(&file[..]).unwrap_err();
+        assert!(matches!(error, FileError::OtherFormat), "{error}");
+    }
 }
 
 #[test]

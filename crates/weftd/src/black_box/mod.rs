@@ -1,7 +1,8 @@
 //! The black box: the inputs of the subnet manager and of subnet administration in a ring of files, and copies of the newest when something happens
 //! that should not.
 //!
-//! The manager's thread hands chunks to a thread that compresses and writes: it never waits for the disk. Where that has
+//! The manager's thread hands chunks to a thread that compresses and writes, with the datagrams in them as they came: it copies none of
+//! them and never waits for the disk. Where that has
 //! no time, or the disk refuses, the recording ends, and the log and `weft incident list` say so. The first file of a start
 //! begins with the manager's start. When a file has its share of the budget, the manager's thread hands over the manager as
 //! it is at the end of an input, with which the next one begins as a checkpoint; the oldest files are removed where the
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
-use weft_replay::{Frozen, FrozenSa, Recorder, SaRest, Sink};
+use weft_replay::{Chunk, Frozen, FrozenSa, Recorder, SaRest, Sink};
 
 use crate::error::DaemonError;
 use crate::event_hub::EventHub;
@@ -48,19 +49,17 @@ const ORDERS_MAX: usize = 512;
 const AFTER: Duration = Duration::from_secs(1);
 /// Least time between two copies for one kind of thing.
 const BETWEEN: Duration = Duration::from_secs(3600);
-/// Written chunks whose memory waits for the next ones.
-const SPARE_MAX: usize = 8;
 /// Time that the thread has at the end.
 const END: Duration = Duration::from_secs(5);
 
 /// What the thread is to do.
 #[derive(Debug)]
 enum Order {
-    Chunk(Vec<u8>),
+    Chunk(Chunk),
     /// The next file begins.
     Next(Box<Frozen>),
     /// Inputs of subnet administration.
-    SaChunk(Vec<u8>),
+    SaChunk(Chunk),
     /// Those go on, or begin, with this state in the file of this number.
     SaNext(Box<FrozenSa>, u64),
     /// Those rest in the file of this number: the disk is slow.
@@ -110,7 +109,6 @@ pub(crate) struct Keeping {
 #[derive(Debug)]
 struct Chunks {
     orders: mpsc::Sender<Order>,
-    spare: mpsc::Receiver<Vec<u8>>,
     progress: Arc<Progress>,
 }
 
@@ -136,12 +134,8 @@ fn hand_over(orders: &mpsc::Sender<Order>, progress: &Progress, order: Order) ->
 }
 
 impl Sink for Chunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
+    fn take(&mut self, chunk: Chunk) -> bool {
         hand_over(&self.orders, &self.progress, Order::Chunk(chunk))
-    }
-
-    fn spare(&mut self) -> Option<Vec<u8>> {
-        self.spare.try_recv().ok()
     }
 
     fn is_full(&self) -> bool {
@@ -175,7 +169,7 @@ impl SaChunks {
 }
 
 impl Sink for SaChunks {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
+    fn take(&mut self, chunk: Chunk) -> bool {
         self.has_room() && hand_over(&self.orders, &self.progress, Order::SaChunk(chunk))
     }
 
@@ -218,18 +212,16 @@ pub(crate) fn open(place: Option<RecordingPlace>) -> Opened {
 
 fn begin(place: RecordingPlace, progress: &Arc<Progress>) -> io::Result<Opened> {
     let (orders, queue) = mpsc::channel(ORDERS_MAX);
-    let (spares, spare) = mpsc::channel(SPARE_MAX);
     let (done, ended) = oneshot::channel();
     let recording = thread::Recording::begin(place.clone(), Arc::clone(progress))?;
     let thread = std::thread::Builder::new().name("recording".to_owned());
     thread.spawn(move || {
-        recording.run(queue, &spares);
+        recording.run(queue);
         // Nobody waits for a disk that hangs.
         let _ = done.send(());
     })?;
     let chunks = Chunks {
         orders: orders.clone(),
-        spare,
         progress: Arc::clone(progress),
     };
     let sa_chunks = SaChunks {

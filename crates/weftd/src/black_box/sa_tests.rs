@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use weft_fabric::{Lid, Sl, Tick};
 use weft_manager::{Input, Sa, SaInput, SaSettings, Settings};
-use weft_replay::{Match, Recorded, RecordedSa, Replay};
+use weft_replay::{Chunk, Match, Recorded, RecordedSa, Replay};
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, version};
 use weft_wire::id::PKey;
@@ -203,15 +203,15 @@ fn it_rests_where_half_of_the_orders_wait_for_the_disk() {
         file: 1,
     };
     let mut taken = 0;
-    while chunks.take(vec![0]) {
+    while chunks.take(vec![0].into()) {
         taken += 1;
     }
     assert_eq!(taken, ORDERS_MAX / 2 + 1);
-    assert!(progress.sa_rests_in(1) && !chunks.take(vec![0]));
+    assert!(progress.sa_rests_in(1) && !chunks.take(vec![0].into()));
     let last = std::iter::from_fn(|| queue.try_recv().ok()).last();
     assert!(matches!(last, Some(Order::SaRests(1))), "{last:?}");
     // The disk has caught up, and the next file begins.
-    assert!(!chunks.take(vec![0]));
+    assert!(!chunks.take(vec![0].into()));
     progress.next_file();
     assert!(chunks.is_full());
 }
@@ -221,8 +221,8 @@ fn it_rests_where_half_of_the_orders_wait_for_the_disk() {
 struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Sink for Kept {
-    fn take(&mut self, chunk: Vec<u8>) -> bool {
-        self.0.lock().unwrap().push(chunk);
+    fn take(&mut self, chunk: Chunk) -> bool {
+        self.0.lock().unwrap().push(chunk.into_bytes());
         true
     }
 }

@@ -100,18 +100,19 @@ impl Recording {
         })
     }
 
-    /// Writes what comes, until nothing more can come; gives the memory of chunks back.
-    pub(super) fn run(mut self, mut orders: mpsc::Receiver<Order>, spares: &mpsc::Sender<Vec<u8>>) {
+    /// Writes what comes, until nothing more can come.
+    pub(super) fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut panic = None;
+        let mut bytes = Vec::new();
         while let Some(order) = orders.blocking_recv() {
             match order {
                 Order::Chunk(chunk) => {
-                    self.chunk(&chunk);
-                    // Enough others wait already, or nobody does any more.
-                    let _ = spares.try_send(chunk);
+                    bytes.clear();
+                    chunk.write(&mut bytes);
+                    self.chunk(&bytes);
                 }
                 Order::Next(manager) => self.next(|to| manager.write(to)),
-                Order::SaChunk(chunk) => self.sa_chunk(&chunk),
+                Order::SaChunk(chunk) => self.sa_chunk(&chunk.into_bytes()),
                 Order::SaNext(state, file) => self.sa_next(file, |to| state.write(to)),
                 Order::SaRests(file) => self.disk_is_slow(file),
                 Order::Save { kind, reason, told } => {

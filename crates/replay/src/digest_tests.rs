@@ -1,0 +1,104 @@
+#![allow(clippy::unwrap_used)]
+
+use std::slice::from_ref;
+
+use weft_manager::Output;
+use weft_wire::Layout;
+use weft_wire::id::{Lid, PKey, Sl};
+use weft_wire::packet::Packet;
+use weft_wire::sm::{AttributeId, NodeInfo, PortInfo};
+use weft_wire::smp::Smp;
+
+use super::Digest;
+use crate::keys::{Keys, SMP_M_KEY};
+
+/// A datagram of subnet management with this M_Key, from a LID to another one.
+fn datagram(attribute: AttributeId, data: &[u8], m_key: u64) -> Packet {
+    let mut mad = Vec::new();
+    Smp::set(attribute, 1, 7, m_key).write_lid_routed(data, &mut mad);
+    Packet::lid_routed(Lid(0x0102_0304), Lid(0x0506_0708), mad)
+}
+
+fn digest(packets: &[Packet]) -> u64 {
+    let (mut digest, mut keys) = (Digest::default(), Keys::default());
+    for packet in packets {
+        digest.add(&Output::Send(packet.clone()), &mut keys);
+    }
+    digest.value()
+}
+
+#[test]
+fn each_bit_of_a_datagram_counts() {
+    let mut seen = Vec::new();
+    for len in [0, 23, 31, 32, 33, 63, 64, 80] {
+        let mut whole = datagram(AttributeId::NODE_INFO, &[0; NodeInfo::LEN], 0);
+        whole.mad.resize(len, 0);
+        seen.push(digest(from_ref(&whole)));
+        // Any key is the first one.
+        let is_of_the_key = |bit: &usize| (SMP_M_KEY..SMP_M_KEY + 8).contains(&(bit / 8));
+        for bit in (0..8 * len).filter(|bit| !is_of_the_key(bit)) {
+            let mut other = whole.clone();
+            other.mad[bit / 8] ^= 1 << (bit % 8);
+            seen.push(digest(&[other]));
+        }
+    }
+    let all = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), all);
+}
+
+#[test]
+fn addresses_and_the_order_count() {
+    let one = datagram(AttributeId::NODE_INFO, &[0; NodeInfo::LEN], 0);
+    let others = [
+        Packet {
+            slid: Lid(1),
+            ..one.clone()
+        },
+        Packet {
+            dlid: Lid(1),
+            ..one.clone()
+        },
+        Packet {
+            sl: Sl(1),
+            ..one.clone()
+        },
+        Packet {
+            pkey: PKey(1),
+            ..one.clone()
+        },
+        Packet {
+            dest_qp: 1,
+            ..one.clone()
+        },
+        Packet {
+            src_qp: 1,
+            ..one.clone()
+        },
+    ];
+    for (number, other) in others.iter().enumerate() {
+        assert_ne!(digest(from_ref(other)), digest(from_ref(&one)), "{number}");
+        let [this_way, other_way] = [[&one, other], [other, &one]];
+        let [this_way, other_way] =
+            [this_way, other_way].map(|both| digest(&both.map(Packet::clone)));
+        assert_ne!(this_way, other_way, "{number}");
+    }
+}
+
+#[test]
+fn a_datagram_with_masked_keys_has_the_digest_of_that_with_the_keys() {
+    let mut with_key = [0; PortInfo::LEN];
+    with_key[112..120].copy_from_slice(&[7; 8]);
+    for (attribute, data) in [
+        (AttributeId::NODE_INFO, &[1; NodeInfo::LEN][..]),
+        (AttributeId::PORT_INFO, &[0; PortInfo::LEN]),
+        (AttributeId::PORT_INFO, &with_key),
+    ] {
+        let packet = datagram(attribute, data, 0x1234_5678_9ABC_DEF0);
+        let mut masked = packet.clone();
+        Keys::default().in_datagram(&mut masked.mad);
+        assert_ne!(masked.mad, packet.mad);
+        assert_eq!(digest(&[masked]), digest(&[packet]), "{attribute:?}");
+    }
+}
