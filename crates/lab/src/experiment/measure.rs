@@ -21,6 +21,9 @@ use super::values::picos;
 use super::watch::Watch;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
 
+/// Size of messages, as it is swept.
+const BYTES: &str = "bytes";
+
 /// Measurements of each pair of ranks, and the times of all messages.
 type OfPairs<T> = (Vec<((u32, u32), T)>, Histogram);
 
@@ -123,13 +126,13 @@ impl<'a> Stage<'a> {
     /// Whether the size of messages is swept.
     fn is_over_size(&self) -> bool {
         let point = self.case.point.as_ref();
-        point.is_some_and(|point| point.axis == "bytes")
+        point.is_some_and(|point| point.value(BYTES).is_some())
     }
 
     /// Method of sending messages, if their size is swept.
     fn method(&self) -> Option<String> {
         let point = self.case.point.as_ref();
-        let bytes = point.filter(|_| self.is_over_size())?.value as u64;
+        let bytes = point?.value(BYTES)? as u64;
         let method = self.mpi(self.case.stack).method(0, bytes)?;
         Some(method.to_string())
     }

@@ -61,6 +61,7 @@ mod parse_published;
 mod parse_sweep;
 mod parse_ti;
 mod parse_traffic;
+mod parse_variables;
 pub mod perform;
 pub mod place;
 pub mod published;

@@ -18,7 +18,7 @@ use super::parse_beside::{JOBS_MAX, background, job, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
-use super::parse_sweep::Sweep;
+use super::parse_sweep::{SWEEPS_MAX, Sweep};
 use super::parse_traffic::{pair, traffic};
 use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
 use super::size;
@@ -35,7 +35,7 @@ const LINKS_MAX: u64 = 1 << 16;
 /// Most messages that a case keeps one by one.
 const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
-const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
+const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
@@ -74,7 +74,7 @@ pub(super) struct Partial {
     pub(super) intervals: Option<(Duration, usize)>,
     pub(super) messages: Option<(u32, usize)>,
     pub(super) latencies: bool,
-    pub(super) sweep: Option<Arc<Sweep>>,
+    pub(super) sweeps: Vec<Arc<Sweep>>,
     pub(super) point: Option<Point>,
     pub(super) baseline: Option<(String, usize)>,
     pub(super) published: Vec<Figure>,
@@ -91,9 +91,9 @@ impl Partial {
         }
     }
 
-    /// The line of its sweep, else its first line.
+    /// The line of its last sweep, else its first line.
     pub(super) fn line(&self) -> usize {
-        self.sweep.as_ref().map_or(self.line, |sweep| sweep.line)
+        self.sweeps.last().map_or(self.line, |sweep| sweep.line)
     }
 
     /// Notes that one of its own lines sets something, which a second one may not set again.
@@ -120,6 +120,7 @@ impl Partial {
             "qos-group" => self.add_group(line, levels::group(rest)?)?,
             "job" => self.add_job(line, rest)?,
             "fault" => self.add_fault(line, rest)?,
+            "sweep" => self.add_sweep(line, rest)?,
             _ => {
                 self.apply(line, word, rest)?;
                 self.note(line, word.to_owned())?;
@@ -162,6 +163,16 @@ impl Partial {
         at_most(self.faults.len(), FAULTS_MAX, "faults")
     }
 
+    /// A sweep; the first one of a case is in place of those that all cases have.
+    fn add_sweep(&mut self, line: usize, text: &str) -> Checked<()> {
+        let sweep = Sweep::read(line, text)?;
+        self.note(line, format!("sweep {}", sweep.word))?;
+        let own = self.line;
+        self.sweeps.retain(|other| other.line >= own);
+        self.sweeps.push(Arc::new(sweep));
+        at_most(self.sweeps.len(), SWEEPS_MAX, "sweeps of a case")
+    }
+
     /// Applies the setting of a line.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
@@ -190,7 +201,6 @@ impl Partial {
             }
             "runs" => self.runs = Some(number(rest, 1, 10_000)? as u32),
             "may-not-end" => self.may_not_end = switch(rest)?,
-            "sweep" => self.sweep = Some(Arc::new(Sweep::read(line, rest)?)),
             "warm-up" => self.warm_up = Some(span(rest)?),
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some((rest.to_owned(), line)),
@@ -296,7 +306,7 @@ impl Partial {
     /// The case; an error about its size refers to its sweep, else to its traffic.
     pub(super) fn finish(self) -> Result<Case, ScenarioError> {
         let (fabric, (traffic, line)) = at(self.line, self.essentials())?;
-        let line = self.sweep.as_ref().map_or(line, |sweep| sweep.line);
+        let line = self.sweeps.last().map_or(line, |sweep| sweep.line);
         let beside = self.beside().map(|(one, _)| one.clone()).collect();
         let case = Case {
             manager: self.manager(),

@@ -172,11 +172,11 @@ pub(super) fn plots(plots: &[(Plot, usize)], cases: &[Partial]) -> Result<(), Sc
     Ok(())
 }
 
-/// Whether a case, or at least one point of its curve, can be compared with another case.
+/// Whether a case, or at least one of those of its sweeps, can be compared with another case.
 fn comparable(case: &Partial, base: &Partial) -> Checked<()> {
     let name = &base.name;
-    if let Some(there) = &base.sweep {
-        let Some(here) = case.sweep.as_ref().filter(|here| here.word == there.word) else {
+    for there in &base.sweeps {
+        let Some(here) = case.sweeps.iter().find(|here| here.word == there.word) else {
             let word = &there.word;
             return Err(format!(
                 "case {name:?} sweeps {word}: only a case that sweeps {word} can be compared with it"

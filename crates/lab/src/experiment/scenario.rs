@@ -23,7 +23,8 @@ use super::values::picos;
 pub struct Scenario {
     /// Its subject.
     pub title: String,
-    /// Its cases in order; one that is swept stands once for each value.
+    /// Its cases in order; one that is swept stands once for each value, one with several sweeps once for each
+    /// combination, the values of the first next to each other.
     pub cases: Vec<Case>,
     /// Its plots.
     pub plots: Vec<Plot>,
@@ -45,15 +46,47 @@ pub struct Plot {
     pub title: String,
 }
 
-/// A case's place on a curve.
+/// A case's place among those of its sweeps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Name of the curve: that of the case as it was written.
+    /// Name of the case as it was written.
     pub series: String,
-    /// The swept parameter.
-    pub axis: String,
+    /// What its first line `sweep` sweeps.
+    pub first: Swept,
+    /// What its other lines sweep, in their order.
+    pub others: Vec<Swept>,
+}
+
+/// A swept parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Swept {
+    /// Its name.
+    pub word: String,
     /// Its value here.
     pub value: f64,
+    /// The value as it was written.
+    pub text: String,
+}
+
+impl Point {
+    /// All that is swept.
+    pub fn all(&self) -> impl Iterator<Item = &Swept> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The value of a swept parameter.
+    pub fn value(&self, word: &str) -> Option<f64> {
+        let found = self.all().find(|one| one.word == word);
+        found.map(|one| one.value)
+    }
+
+    /// Name of its curve over a parameter: the case, and the values of all else that is swept.
+    pub fn curve(&self, over: &str) -> String {
+        let others = self.all().filter(|one| one.word != over);
+        others.fold(self.series.clone(), |name, one| {
+            format!("{name}, {} {}", one.word, one.text)
+        })
+    }
 }
 
 /// One run of an experiment.
@@ -100,7 +133,7 @@ pub struct Case {
     pub limit: Duration,
     /// A run that is given up is a result: `ended` is 0 then.
     pub may_not_end: bool,
-    /// Its position on a curve, `None` without a sweep.
+    /// Its place among those of its sweeps, `None` without a sweep.
     pub point: Option<Point>,
     /// Links whose loads are kept; the busiest are printed.
     pub links: Links,

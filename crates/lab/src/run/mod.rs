@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
     /// Threads that share one case of packets by a pattern; they do not affect the result.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Override this setting wherever the files have it: --set "ranks 4".
+    /// Override this setting wherever the files have it: --set "ranks 4"; of sweeps and variables the one of that
+    /// name: --set "let hosts 16".
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
     /// Print CSV instead of a table.
@@ -168,11 +169,22 @@ fn stem(file: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// Returns the text with a setting replaced on each line that has one of its name.
+/// Settings of which there is one line for each name after them.
+const NAMED: [&str; 2] = ["sweep", "let"];
+
+/// Returns the text with a setting replaced on each line that has one of its name; of a sweep or a variable on those
+/// of the same one, if there are any.
 fn changed(text: &str, setting: &str) -> Result<String, String> {
-    let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    let wanted = name(setting);
-    let is_meant = |line: &str| wanted.is_some() && name(line) == wanted;
+    let begins_alike = |line: &str, words: usize| {
+        let (mut line, mut wanted) = (line.split_whitespace(), setting.split_whitespace());
+        (0..words).all(|_| {
+            let wanted = wanted.next();
+            wanted.is_some() && line.next() == wanted
+        })
+    };
+    let is_named = NAMED.iter().any(|name| begins_alike(name, 1));
+    let by_name = is_named && text.lines().any(|line| begins_alike(line, 2));
+    let is_meant = |line: &str| begins_alike(line, 1 + usize::from(by_name));
     if !text.lines().any(is_meant) {
         return Err(format!("--set {setting:?}: no line has this setting"));
     }

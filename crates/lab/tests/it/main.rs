@@ -19,5 +19,6 @@ mod program;
 mod replay;
 mod replay_sa;
 mod run;
+mod sweeps;
 mod tables;
 mod traffic_files;
