@@ -12,6 +12,7 @@
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
 //! | [`place`] | choice of communicating hosts |
+//! | `placement` | hosts of the case's own traffic and of each job |
 //! | [`mod@perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
 //! | `measure` | measurements of one run of messages |
@@ -64,6 +65,7 @@ mod parse_traffic;
 mod parse_variables;
 pub mod perform;
 pub mod place;
+mod placement;
 pub mod published;
 pub mod report;
 mod rounds;

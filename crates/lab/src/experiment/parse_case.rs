@@ -14,13 +14,13 @@ use super::fabric::Fabric;
 use super::hardware::Hardware;
 use super::links::{Links, SHOWN};
 use super::parse::{ScenarioError, at};
-use super::parse_beside::{JOBS_MAX, background, job, stack};
+use super::parse_beside::{JOBS_MAX, background, job, own_placement, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
 use super::parse_sweep::{SWEEPS_MAX, Sweep};
 use super::parse_traffic::{pair, traffic};
-use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
+use super::scenario::{Beside, Case, Fault, Manager, Pairs, Placement, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
@@ -36,7 +36,7 @@ const LINKS_MAX: u64 = 1 << 16;
 const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
 const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
-    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
+    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, placement, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
 /// A case that may lack something.
@@ -54,6 +54,8 @@ pub(super) struct Partial {
     manager: Manager,
     hosts: Option<u32>,
     scattered: bool,
+    /// With its line.
+    pub(super) placement: Option<(Placement, usize)>,
     ranks: Option<u32>,
     pub(super) pairs: Option<(Pairs, usize)>,
     /// With its line, as all that is checked at the end.
@@ -182,6 +184,9 @@ impl Partial {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
                 self.scattered = count.is_some();
                 self.hosts = Some(number(count.unwrap_or(rest), 1, 1 << 20)? as u32);
+            }
+            "placement" => {
+                self.placement = own_placement(rest)?.map(|placement| (placement, line));
             }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some((pairs(rest)?, line)),
@@ -318,6 +323,7 @@ impl Partial {
             uplinks: self.uplinks,
             hosts: self.hosts,
             scattered: self.scattered,
+            placement: self.placement.map(|(placement, _)| placement),
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.map_or(Pairs::Halves, |(pairs, _)| pairs),
             stack: self.stack.unwrap_or(Stack::PSM2),

@@ -72,7 +72,7 @@ impl Partial {
         }
     }
 
-    /// Checks that intervals and messages can be told of its traffic.
+    /// Checks that intervals and messages can be told of its traffic, and that it can be placed.
     fn check_followed(&self, traffic: &Traffic) -> Result<(), ScenarioError> {
         let rounds = matches!(
             traffic,
@@ -87,6 +87,11 @@ impl Partial {
         if let Some((_, line)) = self.messages.filter(|_| rounds || packets) {
             let what = "no messages of this traffic, allowed with all but bisection, mpi_nxnlatbw and packets by a \
                         pattern";
+            return at(line, Err(what.to_owned()));
+        }
+        if let Some((_, line)) = self.placement.filter(|_| !traffic.has_placement()) {
+            let what = "no placement of this traffic, allowed with all but bisection, mpi_nxnlatbw and packets by a \
+                        pattern, or off";
             return at(line, Err(what.to_owned()));
         }
         Ok(())

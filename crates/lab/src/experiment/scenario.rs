@@ -108,6 +108,8 @@ pub struct Case {
     pub hosts: Option<u32>,
     /// They are drawn from all by the seed, in the fabric's order; else they are the first.
     pub scattered: bool,
+    /// Which of the hosts have the ranks of its own traffic; none for all, in the fabric's order.
+    pub placement: Option<Placement>,
     /// Ranks on each host: the first ones are on the first host, and so on.
     pub ranks: u32,
     /// Choice of communicating ranks.
@@ -172,6 +174,8 @@ pub struct Beside {
     pub traffic: Traffic,
     /// Ranks on each host, in addition to the others.
     pub ranks: u32,
+    /// Which of the hosts that have not been given out have them; none for all hosts.
+    pub placement: Option<Placement>,
     /// Choice of communicating ranks, as numbers of its own ranks.
     pub pairs: Pairs,
     /// Software stack of MPI.
@@ -315,6 +319,26 @@ impl Default for Manager {
     }
 }
 
+/// Hosts for the ranks of some traffic, which are given to nobody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// Which of those that are free.
+    pub kind: PlacementKind,
+    /// How many; none for all that are free.
+    pub hosts: Option<u32>,
+}
+
+/// Choice of hosts, and their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlacementKind {
+    /// The first ones, in the fabric's order.
+    Block,
+    /// Drawn by the seed.
+    Random,
+    /// One of each edge switch in turns.
+    Switches,
+}
+
 /// Communicating ranks, by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
@@ -430,6 +454,11 @@ impl Traffic {
     /// Whether ranks send it as messages, each rank at one service level.
     pub fn is_messages(&self) -> bool {
         !matches!(self, Self::Stream { .. } | Self::Bisection { .. })
+    }
+
+    /// Whether its ranks can stand on some of the hosts, in any order.
+    pub fn has_placement(&self) -> bool {
+        self.is_messages() && !matches!(self, Self::AllPairs { .. })
     }
 
     /// Number of directions in which each pair sends.

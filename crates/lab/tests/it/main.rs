@@ -15,6 +15,7 @@ mod hostile;
 mod intervals;
 mod latencies;
 mod parts;
+mod placement;
 mod program;
 mod replay;
 mod replay_sa;
