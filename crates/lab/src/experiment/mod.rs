@@ -10,6 +10,7 @@
 //! | `collective` | collectives made of messages |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
+//! | `lid_order` | LIDs that hosts hold before the manager begins |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
 //! | [`place`] | choice of communicating hosts |
 //! | `placement` | hosts of the case's own traffic and of each job |
@@ -44,6 +45,7 @@ mod faults;
 pub mod hardware;
 pub mod intervals;
 mod json_lines;
+mod lid_order;
 pub mod links;
 mod managed;
 mod measure;

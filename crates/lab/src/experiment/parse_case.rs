@@ -20,7 +20,7 @@ use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
 use super::parse_sweep::{SWEEPS_MAX, Sweep};
 use super::parse_traffic::{pair, traffic};
-use super::scenario::{Beside, Case, Fault, Manager, Pairs, Placement, Point, Traffic};
+use super::scenario::{Beside, Case, Fault, LidOrder, Manager, Pairs, Placement, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
@@ -35,7 +35,7 @@ const LINKS_MAX: u64 = 1 << 16;
 /// Most messages that a case keeps one by one.
 const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
-const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
+const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, lid-order, engine, lmc, lanes, adaptive, \
     hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, placement, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
@@ -51,6 +51,7 @@ pub(super) struct Partial {
     buffer: Option<u32>,
     hardware: Hardware,
     uplinks: Option<u32>,
+    lid_order: LidOrder,
     manager: Manager,
     hosts: Option<u32>,
     scattered: bool,
@@ -180,6 +181,13 @@ impl Partial {
         match word {
             "buffer" => self.buffer = Some(buffer(rest)?),
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
+            "lid-order" => {
+                self.lid_order = match rest {
+                    "discovery" => LidOrder::Discovery,
+                    "random" => LidOrder::Random,
+                    _ => return Err(unknown("order", rest, "discovery, random")),
+                };
+            }
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
                 self.scattered = count.is_some();
@@ -321,6 +329,7 @@ impl Partial {
             buffer: self.buffer,
             hardware: self.hardware,
             uplinks: self.uplinks,
+            lid_order: self.lid_order,
             hosts: self.hosts,
             scattered: self.scattered,
             placement: self.placement.map(|(placement, _)| placement),

@@ -102,6 +102,8 @@ pub struct Case {
     pub hardware: Hardware,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
+    /// Order of the HFIs' LIDs.
+    pub lid_order: LidOrder,
     /// Settings of the manager.
     pub manager: Manager,
     /// Hosts that take part; none for all.
@@ -162,6 +164,16 @@ impl Case {
     pub fn figure(&self, metric: &str) -> Option<&Published> {
         self.published.iter().find(|figure| figure.metric == metric)
     }
+}
+
+/// Order of the HFIs' LIDs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LidOrder {
+    /// As the manager gives them to the fabric that it discovers.
+    #[default]
+    Discovery,
+    /// Drawn by the seed: HFIs hold them before the manager begins.
+    Random,
 }
 
 /// Traffic besides a case's own.

@@ -14,8 +14,9 @@ use weft_manager::sm::Settings;
 
 use super::fabric::Fabric;
 use super::faults;
+use super::lid_order;
 use super::perform::ExperimentError;
-use super::scenario::{Case, Manager};
+use super::scenario::{Case, LidOrder, Manager};
 use weft_testkit::grid;
 use weft_testkit::world::{NoTap, Wait, World};
 
@@ -62,6 +63,9 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     }
     if let Some(bytes) = case.buffer {
         give_buffers(&mut topology, bytes);
+    }
+    if case.lid_order == LidOrder::Random {
+        lid_order::draw(&mut topology, Lmc(case.manager.lmc), seed);
     }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
     let spare = drawn_links(&topology, case.gone, seed, &cuts);

@@ -14,6 +14,7 @@ mod hardware;
 mod hostile;
 mod intervals;
 mod latencies;
+mod lid_order;
 mod parts;
 mod placement;
 mod program;
