@@ -11,18 +11,18 @@ use super::scale::Scale;
 use super::scenario::{Case, LATENCIES, Plot, Scenario};
 
 /// Size of a chart, and its margins, pixels.
-const WIDTH: f64 = 780.0;
+pub(super) const WIDTH: f64 = 780.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 250.0;
-const TOP: f64 = 44.0;
-const BOTTOM: f64 = 56.0;
+pub(super) const TOP: f64 = 44.0;
+pub(super) const BOTTOM: f64 = 56.0;
 /// Height of a bar with its gap, and width of its name.
-const BAR: f64 = 24.0;
-const NAMES: f64 = 280.0;
+pub(super) const BAR: f64 = 24.0;
+pub(super) const NAMES: f64 = 280.0;
 
 /// Colours for readers with colour vision deficiency (Okabe and Ito).
-const COLOURS: [&str; 7] = [
+pub(super) const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
 
@@ -82,7 +82,7 @@ fn curves<'a>(marks: &'a [Mark<'_>]) -> Vec<&'a str> {
     names
 }
 
-fn open(width: f64, height: f64, title: &str) -> String {
+pub(super) fn open(width: f64, height: f64, title: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -92,7 +92,7 @@ fn open(width: f64, height: f64, title: &str) -> String {
     )
 }
 
-fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
+pub(super) fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
     let words = escaped(words);
     let _ = writeln!(
         text,
@@ -100,15 +100,15 @@ fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
     );
 }
 
-fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
+pub(super) fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
     let _ = writeln!(
         text,
         "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>"
     );
 }
 
-const GRID: &str = "stroke=\"#dddddd\"";
-const AXIS: &str = "stroke=\"#444444\"";
+pub(super) const GRID: &str = "stroke=\"#dddddd\"";
+pub(super) const AXIS: &str = "stroke=\"#444444\"";
 /// Curves beyond the number of colours, and beyond twice as many.
 const DASHES: [&str; 3] = ["", "stroke-dasharray=\"6 4\"", "stroke-dasharray=\"2 3\""];
 const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";

@@ -20,6 +20,7 @@
 //! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
 //! | `stream` | measurements of packets by a pattern |
 //! | [`hardware`] | properties of the hardware that a scenario may set |
+//! | `assumed`, [`tornado`] | assumed constants, and what results hang on |
 //! | `deadlock` | descriptions of packets that wait for each other |
 //! | `bisection` | throughput of flows in random matchings and shifts |
 //! | `bound` | bounds set by a link |
@@ -30,14 +31,16 @@
 //! | `rows` | results as rows of tables |
 //! | [`json_lines`](fn@json_lines) | them as JSON Lines |
 //! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
-//! | [`chart`], `chart_latencies`, `scale` | plots and their axes |
+//! | [`chart`], `chart_latencies`, `chart_tornado`, `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
+mod assumed;
 mod bisection;
 mod bound;
 mod chakra_schema;
 pub mod chart;
 mod chart_latencies;
+mod chart_tornado;
 mod collective;
 mod deadlock;
 pub mod fabric;
@@ -79,6 +82,7 @@ mod spectrum;
 pub mod stage;
 mod stream;
 mod task;
+pub mod tornado;
 mod traffic_file;
 mod values;
 mod watch;

@@ -393,7 +393,7 @@ fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
 }
 
 /// Bytes in whole units of buffer space.
-fn buffer(text: &str) -> Checked<u32> {
+pub(super) fn buffer(text: &str) -> Checked<u32> {
     let (least, most) = BUFFER_BYTES;
     let bytes = number(text, least, most)? as u32;
     match bytes % BUFFER_UNIT {

@@ -131,7 +131,8 @@ pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
         "host-rate" => Ok(rate(text, 0)? as f64 / 1e9),
-        "credit-return" | "verbs-receive" | "verbs-send" => {
+        "credit-return" | "block-latency" | "verbs-receive" | "verbs-send" | "dma-call"
+        | "agent-time" | "hop-time" => {
             let time = text.strip_suffix("ns").unwrap_or(text);
             number(time, 0, BYTES_MAX).map(|value| value as f64)
         }

@@ -359,14 +359,17 @@ fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
 fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
     let name = case.baseline.as_ref()?;
     let here = |word: &str| case.point.as_ref()?.value(word);
-    let is_named = |other: &Case| match &other.point {
-        Some(there) => {
+    let is_there = |other: &Case| {
+        other.point.as_ref().is_some_and(|there| {
             let same = there.all().all(|one| here(&one.word) == Some(one.value));
             there.series == *name && same
-        }
-        None => other.name == *name,
+        })
     };
-    scenario.cases.iter().position(is_named)
+    let is_named = |other: &Case| other.point.is_none() && other.name == *name;
+    let cases = || scenario.cases.iter();
+    cases()
+        .position(is_there)
+        .or_else(|| cases().position(is_named))
 }
 
 /// Measurements of a job.

@@ -243,7 +243,7 @@ fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
     }
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
+pub(super) fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "" => digits(value),
         unit => format!("{} {unit}", digits(value)),
@@ -393,7 +393,7 @@ pub(super) fn rows_of<'a>(
 }
 
 /// A name in a table of Markdown, where a bar would end its cell.
-fn cell(name: &str) -> String {
+pub(super) fn cell(name: &str) -> String {
     name.replace('|', "\\|")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{Picos, Random};
+use weft_dataplane::packets::{NANO, Picos, Random};
 use weft_dataplane::traffic::PathLevels;
 use weft_emulator::{Options, io::Control};
 use weft_fabric::powered_on::{give_buffers, let_interleave};
@@ -26,12 +26,6 @@ const BRING_UP_MAX: Duration = Duration::from_secs(600);
 /// Virtual time between bring-up and traffic where something happens to the fabric: a trap soon after a
 /// sweep has to wait (`TrapHoldDown`), as traffic does not begin with the fabric.
 const REST: Duration = Duration::from_secs(10);
-
-/// Time of an agent for a request, and of a datagram over a link and through the switch before it, if
-/// the manager works during traffic; nanoseconds. Assumed, because neither is published: the
-/// campaigns' own.
-const AGENT_NS: u64 = 20_000;
-const HOP_NS: u64 = 100;
 
 /// A fabric that is ready for traffic.
 #[derive(Debug)]
@@ -106,8 +100,8 @@ fn options(case: &Case) -> Options {
     match case.faults.is_empty() {
         true => Options::default(),
         false => Options {
-            agent_latency_ns: AGENT_NS,
-            hop_latency_ns: HOP_NS,
+            agent_latency_ns: case.hardware.agent_time / NANO,
+            hop_latency_ns: case.hardware.hop_time / NANO,
             ..Options::default()
         },
     }

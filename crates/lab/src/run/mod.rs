@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use weft_fabric::text::for_terminal;
 use weft_lab::experiment::parse::TEXT_MAX;
-use weft_lab::experiment::{Scenario, compare, report};
+use weft_lab::experiment::{Scenario, compare, report, tornado};
 
 use parts::Part;
 use seen::Seen;
@@ -53,6 +53,10 @@ pub(crate) struct Arguments {
     /// name: --set "let hosts 16".
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
+    /// Show what this metric hangs on: run each case also with each assumed constant of the model at the least and at
+    /// the most that it may be, and print how the metric changes; with --svg as plots.
+    #[arg(long, value_name = "METRIC")]
+    tornado: Option<String>,
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
@@ -114,10 +118,7 @@ struct Experiment {
 /// Runs all cases of all scenarios; returns whether all published figures were reproduced, and the
 /// text to print.
 pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
-    let files = arguments
-        .files
-        .iter()
-        .map(|file| read(file, &arguments.set));
+    let files = arguments.files.iter().map(|file| read(file, arguments));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
     sinks::check(arguments, &experiments)?;
     let all = work::all(&experiments, arguments.seed);
@@ -146,16 +147,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     Ok((held, text))
 }
 
-fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
+fn read(file: &Path, arguments: &Arguments) -> Result<Experiment, String> {
     let name = file.display();
     let mut text = files::read_text(file, TEXT_MAX as u64)?;
-    for setting in settings {
+    for setting in &arguments.set {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
     let open = |named: &str| files::read(&file.with_file_name(named), NAMED_MAX);
     let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
     if scenario.title.is_empty() {
         scenario.title = stem(file);
+    }
+    if let Some(metric) = &arguments.tornado {
+        let spread = tornado::spread(&scenario, metric);
+        scenario = spread.map_err(|error| format!("{name}: --tornado: {error}"))?;
     }
     Ok(Experiment {
         file: file.to_owned(),

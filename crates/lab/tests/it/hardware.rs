@@ -70,6 +70,11 @@ fn what_is_allowed_names_settings_of_the_hardware() {
     };
     for word in [
         "credit-return",
+        "block-latency",
+        "dma-call",
+        "send-buffer",
+        "agent-time",
+        "hop-time",
         "host-rate",
         "verbs-receive",
         "verbs-send",

@@ -23,4 +23,5 @@ mod replay_sa;
 mod run;
 mod sweeps;
 mod tables;
+mod tornado;
 mod traffic_files;
