@@ -24,7 +24,8 @@ QUESTIONS = {
 # Columns of a kind of line that these results may not have.
 COLUMNS = {
     "kind": "varchar", "experiment": "varchar", "case": "varchar", "series": "varchar",
-    "swept": "varchar", "at": "double", "metric": "varchar", "value": "double", "unit": "varchar",
+    "swept": "varchar", "at": "double", "swept_2": "varchar", "at_2": "double",
+    "swept_3": "varchar", "at_3": "double", "metric": "varchar", "value": "double", "unit": "varchar",
     "least": "double", "most": "double", "published": "varchar", "verdict": "varchar",
     "method": "varchar", "virtual_us": "double", "packet_hops": "bigint",
     "lost": "bigint", "routes_moved": "bigint", "from": "varchar", "to": "varchar",

@@ -3,7 +3,7 @@
 
 use crate::common::{Program, network};
 use weft_dataplane::PortIndex;
-use weft_dataplane::constants::VERBS_RECEIVE;
+use weft_dataplane::constants::{PIO_BLOCKS, SDMA_CALL, VERBS_RECEIVE};
 use weft_dataplane::packets::{
     Delivery, MICRO, MILLI, Notice, Options, Parcel, Picos, Simulation, Traffic,
 };
@@ -43,6 +43,8 @@ const SLOW: HostSpeed = HostSpeed {
     copy_rate: 1_000_000_000,
     verbs_receive: VERBS_RECEIVE,
     verbs_send: 0,
+    call: SDMA_CALL,
+    send_buffer: PIO_BLOCKS,
     queue: Queue {
         packets: 32,
         bytes: 8 << 20,

@@ -8,27 +8,29 @@ use super::chart_latencies;
 use super::perform::Outcome;
 use super::published::Published;
 use super::scale::Scale;
-use super::scenario::{Case, LATENCIES, Plot, Point, Scenario};
+use super::scenario::{Case, LATENCIES, Plot, Scenario};
 
 /// Size of a chart, and its margins, pixels.
-const WIDTH: f64 = 780.0;
+pub(super) const WIDTH: f64 = 780.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 250.0;
-const TOP: f64 = 44.0;
-const BOTTOM: f64 = 56.0;
+pub(super) const TOP: f64 = 44.0;
+pub(super) const BOTTOM: f64 = 56.0;
 /// Height of a bar with its gap, and width of its name.
-const BAR: f64 = 24.0;
-const NAMES: f64 = 280.0;
+pub(super) const BAR: f64 = 24.0;
+pub(super) const NAMES: f64 = 280.0;
 
 /// Colours for readers with colour vision deficiency (Okabe and Ito).
-const COLOURS: [&str; 7] = [
+pub(super) const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
 
 /// One measurement of one case.
 struct Mark<'a> {
     case: &'a Case,
+    /// Its curve, and where it is on the axis; none without an axis.
+    place: Option<(String, f64)>,
     value: f64,
     unit: &'a str,
     published: Vec<f64>,
@@ -41,15 +43,19 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
     if plot.metric == LATENCIES {
         return chart_latencies::draw(scenario, outcomes, plot);
     }
-    let axis = |case: &Case| case.point.as_ref().map(|point| point.axis.clone());
     let cases = scenario.cases.iter().zip(outcomes);
-    let cases = cases.filter(|(case, _)| axis(case) == plot.over);
     let bound = format!("{}{BOUND}", plot.metric);
     let marks = cases.filter_map(|(case, outcome)| {
+        let place = match (&plot.over, &case.point) {
+            (Some(word), Some(point)) => Some((point.curve(word), point.value(word)?)),
+            (None, None) => None,
+            _ => return None,
+        };
         let one = outcome.get(&plot.metric)?;
         let figure = case.figure(&plot.metric);
         Some(Mark {
             case,
+            place,
             value: one.value,
             unit: &one.unit,
             published: figure.map_or_else(Vec::new, Published::values),
@@ -66,17 +72,17 @@ pub fn draw(scenario: &Scenario, outcomes: &[Outcome], plot: &Plot) -> Option<St
 }
 
 /// Names of the curves in order.
-fn curves<'a>(marks: &[Mark<'a>]) -> Vec<&'a str> {
+fn curves<'a>(marks: &'a [Mark<'_>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for point in marks.iter().filter_map(|mark| mark.case.point.as_ref()) {
-        if !names.contains(&point.series.as_str()) {
-            names.push(&point.series);
+    for (name, _) in marks.iter().filter_map(|mark| mark.place.as_ref()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
         }
     }
     names
 }
 
-fn open(width: f64, height: f64, title: &str) -> String {
+pub(super) fn open(width: f64, height: f64, title: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -86,7 +92,7 @@ fn open(width: f64, height: f64, title: &str) -> String {
     )
 }
 
-fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
+pub(super) fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
     let words = escaped(words);
     let _ = writeln!(
         text,
@@ -94,15 +100,15 @@ fn label(text: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
     );
 }
 
-fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
+pub(super) fn rule(text: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
     let _ = writeln!(
         text,
         "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>"
     );
 }
 
-const GRID: &str = "stroke=\"#dddddd\"";
-const AXIS: &str = "stroke=\"#444444\"";
+pub(super) const GRID: &str = "stroke=\"#dddddd\"";
+pub(super) const AXIS: &str = "stroke=\"#444444\"";
 /// Curves beyond the number of colours, and beyond twice as many.
 const DASHES: [&str; 3] = ["", "stroke-dasharray=\"6 4\"", "stroke-dasharray=\"2 3\""];
 const PUBLISHED: &str = "stroke=\"#444444\" stroke-width=\"2\" stroke-dasharray=\"3 2\"";
@@ -156,13 +162,25 @@ impl Area {
     }
 }
 
+/// A measurement on its curve.
+struct OnCurve<'a> {
+    curve: &'a str,
+    along: f64,
+    mark: &'a Mark<'a>,
+}
+
+fn on_curve<'a>(mark: &'a Mark<'_>) -> Option<OnCurve<'a>> {
+    let (curve, along) = mark.place.as_ref()?;
+    Some(OnCurve {
+        curve,
+        along: *along,
+        mark,
+    })
+}
+
 fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
-    let with_point = |mark: &'_ Mark<'_>| mark.case.point.clone();
-    let points: Vec<(Point, &Mark<'_>)> = marks
-        .iter()
-        .filter_map(|mark| Some((with_point(mark)?, mark)))
-        .collect();
-    let along = points.iter().map(|(point, _)| point.value);
+    let points: Vec<OnCurve<'_>> = marks.iter().filter_map(on_curve).collect();
+    let along = points.iter().map(|one| one.along);
     let values = marks.iter();
     let values = values.flat_map(|mark| {
         let published = mark.published.iter().copied();
@@ -172,20 +190,19 @@ fn lines(plot: &Plot, marks: &[Mark<'_>], curves: &[&str]) -> String {
         Scale::new(along, None),
         Scale::new(values, Some(plot.logarithmic)),
     );
-    let axis = points.first().map_or("", |(point, _)| &point.axis);
+    let axis = plot.over.as_deref().unwrap_or_default();
     let unit = marks.first().map_or("", |mark| mark.unit);
     let mut text = area.begin(&plot.title, axis, unit);
     bounds(&mut text, &area, &points, curves);
     for (place, name) in curves.iter().enumerate() {
-        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
-        let of_curve: Vec<_> = of_curve.collect();
+        let of_curve: Vec<_> = points.iter().filter(|one| one.curve == *name).collect();
         let (colour, stroke) = stroke(place);
-        let at = |(point, mark): &&(Point, &Mark<'_>)| area.place((point.value, mark.value));
+        let at = |one: &&OnCurve<'_>| area.place((one.along, one.mark.value));
         let places: Vec<(f64, f64)> = of_curve.iter().map(at).collect();
         curve(&mut text, &places, colour, &stroke);
-        for (point, mark) in of_curve {
-            for value in &mark.published {
-                let (x, y) = area.place((point.value, *value));
+        for one in of_curve {
+            for value in &one.mark.published {
+                let (x, y) = area.place((one.along, *value));
                 rule(&mut text, (x - 6.0, y), (x + 6.0, y), PUBLISHED);
             }
         }
@@ -212,12 +229,12 @@ pub(super) fn legend(text: &mut String, place: usize, name: &str, stroke: &str) 
 }
 
 /// Bounds set by the links: a line for each different bound of a curve.
-fn bounds(text: &mut String, area: &Area, points: &[(Point, &Mark<'_>)], curves: &[&str]) {
+fn bounds(text: &mut String, area: &Area, points: &[OnCurve<'_>], curves: &[&str]) {
     let mut drawn: Vec<String> = Vec::new();
     for name in curves {
-        let of_curve = points.iter().filter(|(point, _)| point.series == *name);
-        let places = of_curve.filter_map(|(point, mark)| {
-            let (x, y) = area.place((point.value, mark.bound?));
+        let of_curve = points.iter().filter(|one| one.curve == *name);
+        let places = of_curve.filter_map(|one| {
+            let (x, y) = area.place((one.along, one.mark.bound?));
             Some(format!("{x:.1},{y:.1}"))
         });
         let line = places.collect::<Vec<_>>().join(" ");

@@ -1,7 +1,8 @@
 //! Properties of the hardware, and of hosts, that a scenario may set: what is not public, or differs
 //! between generations. Registers are the manager's.
 
-use weft_dataplane::packets::{HeadOfQueue, Options, Picos, Queueing};
+use weft_dataplane::constants::{PIO_BLOCK, SWITCH_LATENCY};
+use weft_dataplane::packets::{HeadOfQueue, MICRO, NANO, Options, Picos, Queueing};
 use weft_dataplane::traffic::mpi::HostSpeed;
 
 use super::values::{Checked, nanos, number, rate, unknown};
@@ -12,6 +13,12 @@ const CREDIT_RETURN_MAX: Picos = 2_000_000;
 const PACKET_TIME_MAX: Picos = 100_000_000;
 /// Slowest processor that copies, bytes a second: a file of 64 MiB takes a minute.
 const COPY_RATE_MIN: u64 = 1_000_000;
+/// Time of an agent for a request, and of a datagram over a link and through the switch before it. Assumed, because
+/// neither is published: the campaigns' own.
+const AGENT_TIME: Picos = 20 * MICRO;
+const HOP_TIME: Picos = 100 * NANO;
+/// Send buffer of an HFI, bytes: from one process's window to sixteen times the assumed size.
+const SEND_BUFFER: (u64, u64) = (64 << 10, 16 << 20);
 /// Receive queues: packets (`hfi1`: 32 to 16,352) and bytes (`hfi1`: at least a group of buffers of 8 KiB).
 const QUEUE_PACKETS: (u64, u64) = (32, 16_352);
 const QUEUE_BYTES: (u64, u64) = (64 << 10, 1 << 30);
@@ -25,6 +32,12 @@ pub struct Hardware {
     pub head_of_queue: HeadOfQueue,
     /// Time of a credit on its way back, besides the cable.
     pub credit_return: Picos,
+    /// Time of a switch inside a block of ports, head to head.
+    pub block_latency: Picos,
+    /// Time of an agent for a request, where the manager works during traffic.
+    pub agent_time: Picos,
+    /// Time of its datagrams over a link and through the switch before it.
+    pub hop_time: Picos,
     /// Processors and receive queues of hosts.
     pub hosts: HostSpeed,
 }
@@ -36,6 +49,9 @@ impl Default for Hardware {
             queueing: default.queueing,
             head_of_queue: default.head_of_queue,
             credit_return: default.credit_return,
+            block_latency: default.block_latency,
+            agent_time: AGENT_TIME,
+            hop_time: HOP_TIME,
             hosts: HostSpeed::default(),
         }
     }
@@ -46,11 +62,16 @@ impl Hardware {
     pub(super) const KINDS: [&str; 2] = ["queueing", "head-of-queue"];
 
     /// Settings of a scenario that are numbers, which can be swept.
-    pub(super) const NUMBERS: [&str; 6] = [
+    pub(super) const NUMBERS: [&str; 11] = [
         "credit-return",
+        "block-latency",
         "host-rate",
         "verbs-receive",
         "verbs-send",
+        "dma-call",
+        "send-buffer",
+        "agent-time",
+        "hop-time",
         "receive-packets",
         "receive-bytes",
     ];
@@ -61,6 +82,14 @@ impl Hardware {
             "queueing" => self.queueing = queueing(rest)?,
             "head-of-queue" => self.head_of_queue = head_of_queue(rest)?,
             "credit-return" => self.credit_return = nanos(rest, CREDIT_RETURN_MAX)?,
+            "block-latency" => self.block_latency = nanos(rest, SWITCH_LATENCY)?,
+            "agent-time" => self.agent_time = nanos(rest, PACKET_TIME_MAX)?,
+            "hop-time" => self.hop_time = nanos(rest, PACKET_TIME_MAX)?,
+            "dma-call" => self.hosts.call = nanos(rest, PACKET_TIME_MAX)?,
+            "send-buffer" => {
+                let (least, most) = SEND_BUFFER;
+                self.hosts.send_buffer = (number(rest, least, most)? / u64::from(PIO_BLOCK)) as u32;
+            }
             "host-rate" => self.hosts.copy_rate = rate(rest, COPY_RATE_MIN)?,
             "verbs-receive" => self.hosts.verbs_receive = nanos(rest, PACKET_TIME_MAX)?,
             "verbs-send" => self.hosts.verbs_send = nanos(rest, PACKET_TIME_MAX)?,
@@ -77,6 +106,24 @@ impl Hardware {
         Ok(true)
     }
 
+    /// One of [`Self::NUMBERS`], in its own unit.
+    pub(super) fn number(&self, word: &str) -> Option<u64> {
+        Some(match word {
+            "credit-return" => self.credit_return,
+            "block-latency" => self.block_latency,
+            "host-rate" => self.hosts.copy_rate,
+            "verbs-receive" => self.hosts.verbs_receive,
+            "verbs-send" => self.hosts.verbs_send,
+            "dma-call" => self.hosts.call,
+            "send-buffer" => u64::from(self.hosts.send_buffer),
+            "agent-time" => self.agent_time,
+            "hop-time" => self.hop_time,
+            "receive-packets" => u64::from(self.hosts.queue.packets),
+            "receive-bytes" => self.hosts.queue.bytes,
+            _ => return None,
+        })
+    }
+
     /// Options of a simulation of it.
     pub(super) fn options(&self, seed: u64) -> Options {
         Options {
@@ -84,6 +131,7 @@ impl Hardware {
             queueing: self.queueing,
             head_of_queue: self.head_of_queue,
             credit_return: self.credit_return,
+            block_latency: self.block_latency,
             ..Options::default()
         }
     }

@@ -15,11 +15,15 @@ use super::intervals::{Came, Intervals};
 use super::links::LinkUse;
 use super::managed::Managed;
 use super::perform::{ExperimentError, Latencies, Measurement, MessageUse, RankUse, named};
+use super::placement::Placed;
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
 use super::values::picos;
 use super::watch::Watch;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
+
+/// Size of messages, as it is swept.
+const BYTES: &str = "bytes";
 
 /// Measurements of each pair of ranks, and the times of all messages.
 type OfPairs<T> = (Vec<((u32, u32), T)>, Histogram);
@@ -55,6 +59,7 @@ pub(super) struct Stage<'a> {
     case: &'a Case,
     managed: Managed,
     hosts: Hosts,
+    placed: Placed,
     simulation: Simulation,
     seed: u64,
     /// When the case's own traffic begins.
@@ -72,9 +77,11 @@ impl<'a> Stage<'a> {
     pub(super) fn new(case: &'a Case, staged: Staged, seed: u64) -> Result<Self, ExperimentError> {
         let options = case.hardware.options(seed);
         let begin = begin(case, seed);
+        let hosts = place::hosts(&staged, case, seed)?;
         Ok(Self {
             case,
-            hosts: place::hosts(&staged, case, seed)?,
+            placed: Placed::new(staged.network(), &hosts, case, seed)?,
+            hosts,
             simulation: Simulation::new(staged.network(), options),
             watch: Watch::new(staged.network(), case),
             before: Totals::default(),
@@ -123,13 +130,13 @@ impl<'a> Stage<'a> {
     /// Whether the size of messages is swept.
     fn is_over_size(&self) -> bool {
         let point = self.case.point.as_ref();
-        point.is_some_and(|point| point.axis == "bytes")
+        point.is_some_and(|point| point.value(BYTES).is_some())
     }
 
     /// Method of sending messages, if their size is swept.
     fn method(&self) -> Option<String> {
         let point = self.case.point.as_ref();
-        let bytes = point.filter(|_| self.is_over_size())?.value as u64;
+        let bytes = point?.value(BYTES)? as u64;
         let method = self.mpi(self.case.stack).method(0, bytes)?;
         Some(method.to_string())
     }
@@ -158,7 +165,7 @@ impl<'a> Stage<'a> {
         let case = self.case;
         let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
         self.trace(&mut mpi);
-        let pairs = self.pairs(&case.traffic, case.ranks, &case.pairs)?;
+        let pairs = self.pairs(&case.traffic, self.placed.own(), case.ranks, &case.pairs)?;
         let links = self.links(&pairs);
         enough_ranks(&case.traffic, mpi.len())?;
         let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32, self.seed);
@@ -166,8 +173,8 @@ impl<'a> Stage<'a> {
             .into_iter()
             .map(|benchmark| part(benchmark, 0, self.begin))
             .collect();
-        for beside in &case.beside {
-            parts.extend(self.join(&mut mpi, beside)?);
+        for (place, beside) in case.beside.iter().enumerate() {
+            parts.extend(self.join(&mut mpi, beside, place)?);
         }
         let job = Job::new(mpi, Jobs::new(parts)).beside(self.packets());
         let job = self.drive(self.begin, job)?;
@@ -309,20 +316,29 @@ impl<'a> Stage<'a> {
         hosts.len() * self.case.traffic.ways() as usize
     }
 
-    /// Adds the ranks of a job to the existing ones, and returns their benchmark; `None` if it sends packets by
-    /// a pattern.
-    fn join(&self, mpi: &mut Mpi, beside: &Beside) -> Result<Option<Part>, ExperimentError> {
+    /// Adds the ranks of the job at a place to the existing ones, and returns their benchmark; `None` if it sends
+    /// packets by a pattern.
+    fn join(
+        &self,
+        mpi: &mut Mpi,
+        beside: &Beside,
+        place: usize,
+    ) -> Result<Option<Part>, ExperimentError> {
         if matches!(beside.traffic, Traffic::Stream { .. }) {
             return Ok(None);
         }
         let first = mpi.len() as u32;
         let stack = task::stack(&beside.traffic, beside.stack).on(&self.case.hardware.hosts);
-        let hosts = self.ranks(beside.ranks);
-        mpi.add(&hosts, stack, beside.sl.unwrap_or(Sl(0)));
+        let placed = self.placed.job(place);
+        mpi.add(
+            &ranks(placed, beside.ranks),
+            stack,
+            beside.sl.unwrap_or(Sl(0)),
+        );
         if beside.name.is_some() {
             self.trace(mpi);
         }
-        let pairs = self.pairs(&beside.traffic, beside.ranks, &beside.pairs)?;
+        let pairs = self.pairs(&beside.traffic, placed, beside.ranks, &beside.pairs)?;
         let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
         let ranks = first..mpi.len() as u32;
         let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks, self.seed);
@@ -337,27 +353,25 @@ impl<'a> Stage<'a> {
         StreamMix::new(&self.hosts, kinds)
     }
 
-    /// The pairs of some traffic, none where it has none.
+    /// The pairs of some traffic on hosts, none where it has none.
     fn pairs(
         &self,
         traffic: &Traffic,
+        placed: &[u32],
         ranks: u32,
         pairs: &Pairs,
     ) -> Result<Vec<(u32, u32)>, ExperimentError> {
-        match traffic.has_pairs() {
-            true => place::pairs(self.managed.network(), &self.hosts, ranks, pairs),
-            false => Ok(Vec::new()),
+        if !traffic.has_pairs() {
+            return Ok(Vec::new());
         }
-    }
-
-    /// The hosts of ranks, `each` per host, by number.
-    fn ranks(&self, each: u32) -> Vec<u32> {
-        let ranks = 0..self.hosts.len() as u32 * each;
-        ranks.map(|rank| rank / each).collect()
+        let network = self.managed.network();
+        let ports = placed.iter().filter_map(|host| self.hosts.get(*host));
+        let hosts = Hosts::new(network, ports.map(|host| host.port));
+        place::pairs(network, &hosts, ranks, pairs)
     }
 
     fn mpi(&self, stack: Stack) -> Mpi {
-        let ranks = self.ranks(self.case.ranks);
+        let ranks = ranks(self.placed.own(), self.case.ranks);
         let level = self.case.sl.unwrap_or(Sl(0));
         let stack = stack.on(&self.case.hardware.hosts);
         Mpi::new(self.hosts.clone(), &ranks, stack, level)
@@ -466,6 +480,12 @@ impl<'a> Stage<'a> {
         }
         Ok((all, histogram))
     }
+}
+
+/// The hosts of ranks, `each` per host, by number.
+fn ranks(placed: &[u32], each: u32) -> Vec<u32> {
+    let of_host = |host: &u32| std::iter::repeat_n(*host, each as usize);
+    placed.iter().flat_map(of_host).collect()
 }
 
 /// What has come of the case's own traffic, and of each named job.

@@ -10,14 +10,17 @@
 //! | `collective` | collectives made of messages |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
+//! | `lid_order` | LIDs that hosts hold before the manager begins |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
 //! | [`place`] | choice of communicating hosts |
+//! | `placement` | hosts of the case's own traffic and of each job |
 //! | [`mod@perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
 //! | `measure` | measurements of one run of messages |
 //! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
 //! | `stream` | measurements of packets by a pattern |
 //! | [`hardware`] | properties of the hardware that a scenario may set |
+//! | `assumed`, [`tornado`] | assumed constants, and what results hang on |
 //! | `deadlock` | descriptions of packets that wait for each other |
 //! | `bisection` | throughput of flows in random matchings and shifts |
 //! | `bound` | bounds set by a link |
@@ -28,14 +31,16 @@
 //! | `rows` | results as rows of tables |
 //! | [`json_lines`](fn@json_lines) | them as JSON Lines |
 //! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
-//! | [`chart`], `chart_latencies`, `scale` | plots and their axes |
+//! | [`chart`], `chart_latencies`, `chart_tornado`, `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
+mod assumed;
 mod bisection;
 mod bound;
 mod chakra_schema;
 pub mod chart;
 mod chart_latencies;
+mod chart_tornado;
 mod collective;
 mod deadlock;
 pub mod fabric;
@@ -43,6 +48,7 @@ mod faults;
 pub mod hardware;
 pub mod intervals;
 mod json_lines;
+mod lid_order;
 pub mod links;
 mod managed;
 mod measure;
@@ -61,8 +67,10 @@ mod parse_published;
 mod parse_sweep;
 mod parse_ti;
 mod parse_traffic;
+mod parse_variables;
 pub mod perform;
 pub mod place;
+mod placement;
 pub mod published;
 pub mod report;
 mod rounds;
@@ -74,6 +82,7 @@ mod spectrum;
 pub mod stage;
 mod stream;
 mod task;
+pub mod tornado;
 mod traffic_file;
 mod values;
 mod watch;

@@ -16,7 +16,7 @@ use weft_dataplane::traffic::Histogram;
 use super::intervals::{Came, FabricInterval, Intervals, JobIntervals, LinkIntervals};
 use super::links::LinkUse;
 use super::perform::{Latencies, Measurement, MessageUse, Outcome, RankUse};
-use super::scenario::{Case, Point};
+use super::scenario::{Case, Point, Swept};
 
 /// Version of the model. It is raised with every change that can alter the outcome of a scenario:
 /// of packets and traffic, of routes, of the manager's writes, of
@@ -63,9 +63,14 @@ pub struct OutcomeStore(pub Vec<(String, Outcome)>);
 /// Names a case among all runs: a hash of everything that its outcome depends on, the contents of named files
 /// included, and the seed. How the scenario is written, names, and what was published are no part of it.
 pub fn key(case: &Case, seed: u64) -> String {
+    let unwritten = |one: &Swept| Swept {
+        text: String::new(),
+        ..one.clone()
+    };
     let point = case.point.as_ref().map(|point| Point {
         series: String::new(),
-        ..point.clone()
+        first: unwritten(&point.first),
+        others: point.others.iter().map(unwritten).collect(),
     });
     let case = Case {
         name: String::new(),

@@ -1,7 +1,7 @@
 //! The text form of a scenario.
 //!
 //! One setting per line, a word and its value; `#` begins a comment. Lines before the
-//! first `case` apply to all cases, lines after a `case` to that one.
+//! first `case` apply to all cases, lines after a `case` to that one. `let` gives a value a name for all lines below.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -16,6 +16,7 @@ use super::fabric::Fabric;
 use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
+use super::parse_variables::Variables;
 use super::scenario::{LATENCIES, Manager, Plot, Scenario, Traffic};
 use super::traffic_file;
 use super::values::{Checked, at_most, metric};
@@ -64,7 +65,7 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         at(1, at_most(text.len(), TEXT_MAX, "bytes in a scenario"))?;
         let mut draft = Draft::default();
-        let mut last = 1;
+        let (mut last, mut bytes) = (1, 0);
         for (index, line) in text.lines().enumerate() {
             last = index + 1;
             at(last, at_most(line.len(), LINE_MAX, "bytes in a line"))?;
@@ -72,7 +73,13 @@ impl Scenario {
             if line.is_empty() {
                 continue;
             }
-            let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            let line = at(last, draft.variables.filled(line))?;
+            bytes += line.len();
+            at(
+                last,
+                at_most(bytes, TEXT_MAX, "bytes in a scenario with its variables"),
+            )?;
+            let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
             at(last, draft.set(last, word, rest.trim(), &mut open))?;
         }
         draft.finish(last)
@@ -82,6 +89,7 @@ impl Scenario {
 #[derive(Debug, Default)]
 struct Draft {
     title: String,
+    variables: Variables,
     common: Partial,
     cases: Vec<Partial>,
     plots: Vec<(Plot, usize)>,
@@ -107,6 +115,7 @@ impl Draft {
                 self.common.note(line, word.to_owned())?;
                 self.title = rest.to_owned();
             }
+            "let" => self.variables.set(line, rest)?,
             "plot" => self.plots.push((plot(rest)?, line)),
             "case" => self.begin(line, rest)?,
             "config" => {

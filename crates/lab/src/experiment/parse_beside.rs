@@ -7,13 +7,21 @@ use weft_fabric::Sl;
 
 use super::parse_levels::LEVEL_MAX;
 use super::parse_traffic::{copy_rate, pair, pattern, pattern_keys, stream, traffic};
-use super::scenario::{Beside, Pairs, Traffic};
+use super::scenario::{Beside, Pairs, Placement, PlacementKind, Traffic};
 use super::values::{Checked, Values, number, span, unknown};
 
 /// Maximum number of jobs besides a case's own traffic.
 pub(super) const JOBS_MAX: usize = 16;
 /// Settings of a job besides its traffic's own.
-const JOB: [&str; 5] = ["ranks", "pairs", "stack", "sl", "begin"];
+const JOB: [&str; 7] = [
+    "ranks",
+    "placement",
+    "hosts",
+    "pairs",
+    "stack",
+    "sl",
+    "begin",
+];
 const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
 
 /// NAME KIND key=value …; none where it is off.
@@ -35,6 +43,7 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
     let beside = Beside {
         name: Some(name.clone()),
         ranks: about.number("ranks", 1, 1, 1_024)? as u32,
+        placement: placement(&about)?,
         pairs: pairs(&about)?,
         stack: stack(about.get("stack").unwrap_or("psm2"))?,
         sl: about.get("sl").map(level).transpose()?,
@@ -49,9 +58,43 @@ fn about_job(traffic: &Traffic) -> &'static [&'static str] {
     match traffic {
         Traffic::Stream { .. } => &["sl", "begin"],
         _ if traffic.has_pairs() && traffic.is_mpi() => &JOB,
-        _ if traffic.has_pairs() => &["ranks", "pairs", "sl", "begin"],
-        _ => &["ranks", "stack", "sl", "begin"],
+        _ if traffic.has_pairs() => &["ranks", "placement", "hosts", "pairs", "sl", "begin"],
+        _ => &["ranks", "placement", "hosts", "stack", "sl", "begin"],
     }
+}
+
+/// `placement=KIND`, with `hosts=N` for some only.
+fn placement(values: &Values<'_>) -> Checked<Option<Placement>> {
+    match (values.get("placement"), values.get("hosts")) {
+        (Some(kind), _) => placed(kind, values).map(Some),
+        (None, Some(hosts)) => Err(format!(
+            "hosts={hosts} of which? allowed with placement=block, placement=random, placement=switches"
+        )),
+        (None, None) => Ok(None),
+    }
+}
+
+/// KIND, with hosts=N for some only; none where it is off.
+pub(super) fn own_placement(text: &str) -> Checked<Option<Placement>> {
+    let mut words = text.split_whitespace();
+    match words.next().unwrap_or("") {
+        "off" => alone(words).map(|()| None),
+        kind => placed(kind, &Values::read(words, &["hosts"])?).map(Some),
+    }
+}
+
+fn placed(kind: &str, values: &Values<'_>) -> Checked<Placement> {
+    let hosts = values.get("hosts");
+    let hosts = hosts.map(|_| values.number("hosts", 2, 2, 1 << 20));
+    Ok(Placement {
+        kind: match kind {
+            "block" => PlacementKind::Block,
+            "random" => PlacementKind::Random,
+            "switches" => PlacementKind::Switches,
+            _ => return Err(unknown("placement", kind, "block, random, switches, off")),
+        },
+        hosts: hosts.transpose()?.map(|hosts| hosts as u32),
+    })
 }
 
 /// That nothing follows.
@@ -104,6 +147,7 @@ pub(super) fn background(text: &str) -> Checked<Option<Beside>> {
         name: None,
         traffic,
         ranks: 1,
+        placement: None,
         pairs: pairs(&values)?,
         stack: Stack::PSM2,
         sl: Some(level(values.get("sl").unwrap_or("0"))?),

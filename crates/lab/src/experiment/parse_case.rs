@@ -14,13 +14,13 @@ use super::fabric::Fabric;
 use super::hardware::Hardware;
 use super::links::{Links, SHOWN};
 use super::parse::{ScenarioError, at};
-use super::parse_beside::{JOBS_MAX, background, job, stack};
+use super::parse_beside::{JOBS_MAX, background, job, own_placement, stack};
 use super::parse_fault::{FAULTS_MAX, fault};
 use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
-use super::parse_sweep::Sweep;
+use super::parse_sweep::{SWEEPS_MAX, Sweep};
 use super::parse_traffic::{pair, traffic};
-use super::scenario::{Beside, Case, Fault, Manager, Pairs, Point, Traffic};
+use super::scenario::{Beside, Case, Fault, LidOrder, Manager, Pairs, Placement, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
 
@@ -35,8 +35,8 @@ const LINKS_MAX: u64 = 1 << 16;
 /// Most messages that a case keeps one by one.
 const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
-const SETTINGS: &str = "experiment, plot, config, fabric, buffer, uplinks, gone, engine, lmc, lanes, adaptive, \
-    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, ranks, pairs, traffic, \
+const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, lid-order, engine, lmc, lanes, adaptive, \
+    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, placement, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
 /// A case that may lack something.
@@ -51,9 +51,12 @@ pub(super) struct Partial {
     buffer: Option<u32>,
     hardware: Hardware,
     uplinks: Option<u32>,
+    lid_order: LidOrder,
     manager: Manager,
     hosts: Option<u32>,
     scattered: bool,
+    /// With its line.
+    pub(super) placement: Option<(Placement, usize)>,
     ranks: Option<u32>,
     pub(super) pairs: Option<(Pairs, usize)>,
     /// With its line, as all that is checked at the end.
@@ -74,7 +77,7 @@ pub(super) struct Partial {
     pub(super) intervals: Option<(Duration, usize)>,
     pub(super) messages: Option<(u32, usize)>,
     pub(super) latencies: bool,
-    pub(super) sweep: Option<Arc<Sweep>>,
+    pub(super) sweeps: Vec<Arc<Sweep>>,
     pub(super) point: Option<Point>,
     pub(super) baseline: Option<(String, usize)>,
     pub(super) published: Vec<Figure>,
@@ -91,9 +94,9 @@ impl Partial {
         }
     }
 
-    /// The line of its sweep, else its first line.
+    /// The line of its last sweep, else its first line.
     pub(super) fn line(&self) -> usize {
-        self.sweep.as_ref().map_or(self.line, |sweep| sweep.line)
+        self.sweeps.last().map_or(self.line, |sweep| sweep.line)
     }
 
     /// Notes that one of its own lines sets something, which a second one may not set again.
@@ -120,6 +123,7 @@ impl Partial {
             "qos-group" => self.add_group(line, levels::group(rest)?)?,
             "job" => self.add_job(line, rest)?,
             "fault" => self.add_fault(line, rest)?,
+            "sweep" => self.add_sweep(line, rest)?,
             _ => {
                 self.apply(line, word, rest)?;
                 self.note(line, word.to_owned())?;
@@ -162,15 +166,35 @@ impl Partial {
         at_most(self.faults.len(), FAULTS_MAX, "faults")
     }
 
+    /// A sweep; the first one of a case is in place of those that all cases have.
+    fn add_sweep(&mut self, line: usize, text: &str) -> Checked<()> {
+        let sweep = Sweep::read(line, text)?;
+        self.note(line, format!("sweep {}", sweep.word))?;
+        let own = self.line;
+        self.sweeps.retain(|other| other.line >= own);
+        self.sweeps.push(Arc::new(sweep));
+        at_most(self.sweeps.len(), SWEEPS_MAX, "sweeps of a case")
+    }
+
     /// Applies the setting of a line.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
             "buffer" => self.buffer = Some(buffer(rest)?),
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
+            "lid-order" => {
+                self.lid_order = match rest {
+                    "discovery" => LidOrder::Discovery,
+                    "random" => LidOrder::Random,
+                    _ => return Err(unknown("order", rest, "discovery, random")),
+                };
+            }
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
                 self.scattered = count.is_some();
                 self.hosts = Some(number(count.unwrap_or(rest), 1, 1 << 20)? as u32);
+            }
+            "placement" => {
+                self.placement = own_placement(rest)?.map(|placement| (placement, line));
             }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some((pairs(rest)?, line)),
@@ -190,7 +214,6 @@ impl Partial {
             }
             "runs" => self.runs = Some(number(rest, 1, 10_000)? as u32),
             "may-not-end" => self.may_not_end = switch(rest)?,
-            "sweep" => self.sweep = Some(Arc::new(Sweep::read(line, rest)?)),
             "warm-up" => self.warm_up = Some(span(rest)?),
             "limit" => self.limit = Some(some_span(rest)?),
             "baseline" => self.baseline = Some((rest.to_owned(), line)),
@@ -296,7 +319,7 @@ impl Partial {
     /// The case; an error about its size refers to its sweep, else to its traffic.
     pub(super) fn finish(self) -> Result<Case, ScenarioError> {
         let (fabric, (traffic, line)) = at(self.line, self.essentials())?;
-        let line = self.sweep.as_ref().map_or(line, |sweep| sweep.line);
+        let line = self.sweeps.last().map_or(line, |sweep| sweep.line);
         let beside = self.beside().map(|(one, _)| one.clone()).collect();
         let case = Case {
             manager: self.manager(),
@@ -306,8 +329,10 @@ impl Partial {
             buffer: self.buffer,
             hardware: self.hardware,
             uplinks: self.uplinks,
+            lid_order: self.lid_order,
             hosts: self.hosts,
             scattered: self.scattered,
+            placement: self.placement.map(|(placement, _)| placement),
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.map_or(Pairs::Halves, |(pairs, _)| pairs),
             stack: self.stack.unwrap_or(Stack::PSM2),
@@ -368,7 +393,7 @@ fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
 }
 
 /// Bytes in whole units of buffer space.
-fn buffer(text: &str) -> Checked<u32> {
+pub(super) fn buffer(text: &str) -> Checked<u32> {
     let (least, most) = BUFFER_BYTES;
     let bytes = number(text, least, most)? as u32;
     match bytes % BUFFER_UNIT {

@@ -72,7 +72,7 @@ impl Partial {
         }
     }
 
-    /// Checks that intervals and messages can be told of its traffic.
+    /// Checks that intervals and messages can be told of its traffic, and that it can be placed.
     fn check_followed(&self, traffic: &Traffic) -> Result<(), ScenarioError> {
         let rounds = matches!(
             traffic,
@@ -87,6 +87,11 @@ impl Partial {
         if let Some((_, line)) = self.messages.filter(|_| rounds || packets) {
             let what = "no messages of this traffic, allowed with all but bisection, mpi_nxnlatbw and packets by a \
                         pattern";
+            return at(line, Err(what.to_owned()));
+        }
+        if let Some((_, line)) = self.placement.filter(|_| !traffic.has_placement()) {
+            let what = "no placement of this traffic, allowed with all but bisection, mpi_nxnlatbw and packets by a \
+                        pattern, or off";
             return at(line, Err(what.to_owned()));
         }
         Ok(())
@@ -172,11 +177,11 @@ pub(super) fn plots(plots: &[(Plot, usize)], cases: &[Partial]) -> Result<(), Sc
     Ok(())
 }
 
-/// Whether a case, or at least one point of its curve, can be compared with another case.
+/// Whether a case, or at least one of those of its sweeps, can be compared with another case.
 fn comparable(case: &Partial, base: &Partial) -> Checked<()> {
     let name = &base.name;
-    if let Some(there) = &base.sweep {
-        let Some(here) = case.sweep.as_ref().filter(|here| here.word == there.word) else {
+    for there in &base.sweeps {
+        let Some(here) = case.sweeps.iter().find(|here| here.word == there.word) else {
             let word = &there.word;
             return Err(format!(
                 "case {name:?} sweeps {word}: only a case that sweeps {word} can be compared with it"

@@ -1,6 +1,8 @@
 //! The line `published` of a scenario.
 
-use super::parse_sweep::{Sweep, value};
+use std::sync::Arc;
+
+use super::parse_sweep::{Sweep, swept, value};
 use super::published::{Bound, Published, Wanted};
 use super::values::{Checked, decimal, metric, signed};
 
@@ -8,14 +10,14 @@ use super::values::{Checked, decimal, metric, signed};
 const VALUE_MAX: f64 = 1e15;
 const PERCENT_MAX: f64 = 1e6;
 const FORM: &str = "METRIC VALUE PERCENT% or METRIC [at-least|above VALUE] [at-most|below VALUE], \
-    then at VALUE … for some values of what is swept, then given REASON if it cannot but come out";
+    then at VALUE … for some values of what is swept, or with several sweeps at WORD VALUE …, then given REASON if it cannot but come out";
 
 /// A figure with the swept values for which it was published.
 #[derive(Debug, Clone)]
 pub(super) struct Figure {
     pub(super) published: Published,
-    /// As written; empty for all.
-    pub(super) at: Vec<String>,
+    /// Empty for all.
+    at: Vec<At>,
     pub(super) line: usize,
 }
 
@@ -30,8 +32,8 @@ impl Figure {
         let words: Vec<&str> = text.split_whitespace().collect();
         let end = words.iter().position(|word| *word == "at");
         let (figure, at) = words.split_at(end.unwrap_or(words.len()));
-        let at: Vec<String> = at.iter().skip(1).map(|word| (*word).to_owned()).collect();
-        if end.is_some() && at.is_empty() {
+        let at = groups(at.get(1..).unwrap_or_default());
+        if end.is_some() && (at.is_empty() || at.iter().any(|one| one.values.is_empty())) {
             return Err(format!("{text:?} is not of the form {FORM}"));
         }
         let published = match figure {
@@ -49,28 +51,102 @@ impl Figure {
         })
     }
 
-    /// Keys that a second line may not publish again: the metric at each of its values.
+    /// Keys that a second line may not publish again: the metric at each of its values, or where there are values of
+    /// several sweeps, at all of them together.
     pub(super) fn names(&self) -> Vec<String> {
         let metric = &self.published.metric;
-        match self.at.is_empty() {
-            true => vec![format!("published {metric}")],
-            false => (self.at.iter())
-                .map(|at| format!("published {metric} at {at}"))
+        match &self.at[..] {
+            [] => vec![format!("published {metric}")],
+            [at] => (at.values.iter())
+                .map(|value| format!("published {metric} at {}", at.told(value)))
                 .collect(),
+            all => {
+                let told = all.iter().map(|at| at.told(&at.values.join(" ")));
+                let told: Vec<String> = told.collect();
+                vec![format!("published {metric} at {}", told.join(" "))]
+            }
         }
     }
 
     /// Whether each of its values is swept.
-    pub(super) fn check(&self, sweep: Option<&Sweep>) -> Checked<()> {
-        let Some(first) = self.at.first() else {
-            return Ok(());
-        };
-        let Some(sweep) = sweep else {
-            return Err(format!("at {first}: nothing is swept"));
+    pub(super) fn check(&self, sweeps: &[Arc<Sweep>]) -> Checked<()> {
+        self.at.iter().try_for_each(|at| at.check(sweeps))
+    }
+
+    /// Whether it is about cases in which what is swept under a name has this value.
+    pub(super) fn counts_at(&self, word: &str, there: f64) -> Checked<bool> {
+        for at in self.at.iter().filter(|at| at.is_of(word)) {
+            let values = at.values.iter().map(|text| value(word, text));
+            if !values.collect::<Checked<Vec<f64>>>()?.contains(&there) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Some values of a sweep.
+#[derive(Debug, Clone)]
+struct At {
+    /// What is swept; none for the only one.
+    word: Option<String>,
+    /// As written.
+    values: Vec<String>,
+}
+
+/// VALUE … or WORD VALUE … WORD VALUE ….
+fn groups(words: &[&str]) -> Vec<At> {
+    let mut all: Vec<At> = Vec::new();
+    for text in words {
+        match (swept(text), all.last_mut()) {
+            (Ok(word), _) => all.push(At {
+                word: Some(word),
+                values: Vec::new(),
+            }),
+            (Err(_), Some(at)) => at.values.push((*text).to_owned()),
+            (Err(_), None) => all.push(At {
+                word: None,
+                values: vec![(*text).to_owned()],
+            }),
+        }
+    }
+    all
+}
+
+impl At {
+    fn is_of(&self, word: &str) -> bool {
+        self.word.as_deref().is_none_or(|own| own == word)
+    }
+
+    fn told(&self, values: &str) -> String {
+        match &self.word {
+            Some(word) => format!("{word} {values}"),
+            None => values.to_owned(),
+        }
+    }
+
+    fn check(&self, sweeps: &[Arc<Sweep>]) -> Checked<()> {
+        let told = || self.told(&self.values.join(" "));
+        let words = || sweeps.iter().map(|sweep| sweep.word.as_str());
+        let sweep = match (&self.word, sweeps) {
+            (_, []) => return Err(format!("at {}: nothing is swept", told())),
+            (None, [_, _, ..]) => {
+                let forms: Vec<String> = words().map(|word| format!("{word} VALUE …")).collect();
+                let (told, forms) = (told(), forms.join(", "));
+                return Err(format!("at {told}: of which sweep? allowed: at {forms}"));
+            }
+            (None, [only]) => only,
+            (Some(word), all) => all
+                .iter()
+                .find(|sweep| sweep.word == *word)
+                .ok_or_else(|| {
+                    let swept: Vec<&str> = words().collect();
+                    format!("{word} is not swept, allowed: {}", swept.join(", "))
+                })?,
         };
         let number = |text: &String| value(&sweep.word, text);
         let swept: Vec<f64> = sweep.values.iter().map(number).collect::<Checked<_>>()?;
-        for at in &self.at {
+        for at in &self.values {
             if !swept.contains(&number(at)?) {
                 let (word, allowed) = (&sweep.word, sweep.values.join(", "));
                 return Err(format!("{word} {at} is not swept, allowed: {allowed}"));
@@ -78,33 +154,21 @@ impl Figure {
         }
         Ok(())
     }
-
-    fn counts_at(&self, word: &str, there: f64) -> Checked<bool> {
-        for at in &self.at {
-            if value(word, at)? == there {
-                return Ok(true);
-            }
-        }
-        Ok(self.at.is_empty())
-    }
 }
 
-/// The figures for a swept value: one for some values takes precedence over one for all.
-pub(super) fn at_value(figures: &[Figure], word: &str, there: f64) -> Checked<Vec<Figure>> {
+/// The figures of a case: of those of one metric, one for some values takes precedence over one for all.
+pub(super) fn preferred(figures: Vec<Figure>) -> Vec<Figure> {
     let mut counting: Vec<Figure> = Vec::new();
     for figure in figures {
-        if !figure.counts_at(word, there)? {
-            continue;
-        }
         let metric = &figure.published.metric;
         let same = |other: &Figure| other.published.metric == *metric;
         match counting.iter().position(same) {
             Some(_) if figure.at.is_empty() => {}
-            Some(place) => counting[place] = figure.clone(),
-            None => counting.push(figure.clone()),
+            Some(place) => counting[place] = figure,
+            None => counting.push(figure),
         }
     }
-    Ok(counting)
+    counting
 }
 
 fn is_bound(word: &str) -> bool {

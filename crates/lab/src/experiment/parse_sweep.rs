@@ -3,9 +3,9 @@
 use super::hardware::Hardware;
 use super::parse::{ScenarioError, at};
 use super::parse_case::Partial;
-use super::parse_published::at_value;
+use super::parse_published::preferred;
 use super::parse_traffic::{BYTES_MAX, with_bytes};
-use super::scenario::Point;
+use super::scenario::{Point, Swept};
 use super::values::{Checked, decimal, number, rate, unknown};
 
 /// Parameters that can be swept, besides the hardware's numbers.
@@ -31,7 +31,10 @@ pub(super) fn swept(word: &str) -> Checked<String> {
     Err(unknown("thing to sweep", word, &allowed.join(", ")))
 }
 
-/// A swept parameter.
+/// Most lines `sweep` of a case: results have a column for each.
+pub(super) const SWEEPS_MAX: usize = 3;
+
+/// A line `sweep`.
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) word: String,
@@ -64,19 +67,29 @@ impl Sweep {
 impl Partial {
     /// Number of resulting cases.
     pub(super) fn points(&self) -> usize {
-        self.sweep.as_ref().map_or(1, |sweep| sweep.values.len())
+        let counts = self.sweeps.iter().map(|sweep| sweep.values.len());
+        counts.fold(1, usize::saturating_mul)
     }
 
-    /// The case at each value of its sweep.
+    /// The case at each combination of the values of its sweeps, those of the first next to each other.
     pub(super) fn spread(&self) -> Result<Vec<Self>, ScenarioError> {
         for figure in &self.published {
-            at(figure.line, figure.check(self.sweep.as_deref()))?;
+            at(figure.line, figure.check(&self.sweeps))?;
         }
-        let Some(sweep) = &self.sweep else {
-            return Ok(vec![self.clone()]);
-        };
-        let points = sweep.values.iter().map(|text| self.point(sweep, text));
-        at(sweep.line, points.collect())
+        let mut cases = vec![self.clone()];
+        for sweep in &self.sweeps {
+            let mut points = Vec::new();
+            for text in &sweep.values {
+                for case in &cases {
+                    points.push(at(sweep.line, case.point(sweep, text))?);
+                }
+            }
+            cases = points;
+        }
+        for case in &mut cases {
+            case.published = preferred(std::mem::take(&mut case.published));
+        }
+        Ok(cases)
     }
 
     fn point(&self, sweep: &Sweep, text: &str) -> Checked<Self> {
@@ -87,12 +100,28 @@ impl Partial {
             ("bytes", Some((traffic, _))) => *traffic = with_bytes(traffic, text)?,
             _ => case.apply(sweep.line, word, text)?,
         }
-        case.published = at_value(&self.published, word, value(word, text)?)?;
-        case.point = Some(Point {
-            series: self.name.clone(),
-            axis: word.to_owned(),
-            value: value(word, text)?,
-        });
+        let there = value(word, text)?;
+        case.published.clear();
+        for figure in &self.published {
+            if figure.counts_at(word, there)? {
+                case.published.push(figure.clone());
+            }
+        }
+        let swept = Swept {
+            word: word.to_owned(),
+            value: there,
+            text: text.to_owned(),
+        };
+        match &mut case.point {
+            Some(point) => point.others.push(swept),
+            None => {
+                case.point = Some(Point {
+                    series: self.name.clone(),
+                    first: swept,
+                    others: Vec::new(),
+                });
+            }
+        }
         Ok(case)
     }
 }
@@ -102,7 +131,8 @@ pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
     match word {
         "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
         "host-rate" => Ok(rate(text, 0)? as f64 / 1e9),
-        "credit-return" | "verbs-receive" | "verbs-send" => {
+        "credit-return" | "block-latency" | "verbs-receive" | "verbs-send" | "dma-call"
+        | "agent-time" | "hop-time" => {
             let time = text.strip_suffix("ns").unwrap_or(text);
             number(time, 0, BYTES_MAX).map(|value| value as f64)
         }

@@ -338,29 +338,38 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
     }
 }
 
-/// If a step was published, the case at the previous value on its curve.
+/// If a step was published, the case at the previous value on its curve over what is swept first.
 fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
     case.figure("step")?;
     let here = case.point.as_ref()?;
     let cases = scenario.cases.iter().enumerate();
     let before = cases.filter_map(|(index, other)| {
         let there = other.point.as_ref()?;
-        let is_before = there.series == here.series && there.value < here.value;
-        is_before.then_some((there.value, index))
+        let word = &here.first.word;
+        let is_before =
+            there.curve(word) == here.curve(word) && there.first.value < here.first.value;
+        is_before.then_some((there.first.value, index))
     });
     let last = before.max_by(|(one, _), (other, _)| one.total_cmp(other));
     last.map(|(_, index)| index)
 }
 
-/// The case that a case is compared with: the one of that name, or on the curve of that name the
-/// one with the same value.
+/// The case that a case is compared with: the one of that name, or of those that are swept under that name the
+/// one with the same values.
 fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
     let name = case.baseline.as_ref()?;
-    let is_named = |other: &Case| match (&other.point, &case.point) {
-        (Some(there), Some(here)) => there.series == *name && there.value == here.value,
-        _ => other.name == *name,
+    let here = |word: &str| case.point.as_ref()?.value(word);
+    let is_there = |other: &Case| {
+        other.point.as_ref().is_some_and(|there| {
+            let same = there.all().all(|one| here(&one.word) == Some(one.value));
+            there.series == *name && same
+        })
     };
-    scenario.cases.iter().position(is_named)
+    let is_named = |other: &Case| other.point.is_none() && other.name == *name;
+    let cases = || scenario.cases.iter();
+    cases()
+        .position(is_there)
+        .or_else(|| cases().position(is_named))
 }
 
 /// Measurements of a job.

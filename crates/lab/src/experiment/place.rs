@@ -92,8 +92,8 @@ fn check(list: &[(u32, u32)], ranks: u32) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// The switch that a host is on.
-fn edge(network: &Network, host: &Host) -> Option<(NodeId, PortIndex)> {
+/// The switch that a host is on, and its port there.
+pub(super) fn edge(network: &Network, host: &Host) -> Option<(NodeId, PortIndex)> {
     let uplink = network.peer(host.port)?;
     Some((network.node_of(uplink), uplink))
 }

@@ -7,7 +7,7 @@ use weft_dataplane::packets::MILLI;
 use super::links::SHOWN;
 use super::perform::{Outcome, PERCENTILES, asked_latencies};
 use super::published::{Published, Verdict, Wanted};
-use super::scenario::{Case, Scenario};
+use super::scenario::{Case, Point, Scenario, Swept};
 use super::values::micros;
 
 /// Markdown: one row for each measurement of each case, and a table for each curve.
@@ -137,7 +137,7 @@ fn beside(figure: &Published, measured: Option<(f64, &str)>) -> (String, String)
     )
 }
 
-/// For each curve the measurements at each value, one column per metric.
+/// For each case that is swept the measurements at each value, one column per metric.
 fn curves(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
     let cases: Vec<(&Case, &Outcome)> = scenario.cases.iter().zip(outcomes).collect();
     let mut seen: Vec<&str> = Vec::new();
@@ -152,14 +152,15 @@ fn curves(text: &mut String, scenario: &Scenario, outcomes: &[Outcome]) {
                 .is_some_and(|one| one.series == point.series)
         };
         let of: Vec<_> = cases.iter().filter(|(case, _)| of(case)).copied().collect();
-        curve(text, &point.series, &point.axis, &of);
+        let words: Vec<&str> = point.all().map(|one| one.word.as_str()).collect();
+        curve(text, &point.series, &words, &of);
     }
 }
 
-fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)]) {
+fn curve(text: &mut String, name: &str, words: &[&str], cases: &[(&Case, &Outcome)]) {
     let metrics = columns(cases);
     let with_method = cases.iter().any(|(_, outcome)| outcome.method.is_some());
-    let mut head = vec![axis.to_owned()];
+    let mut head: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     head.extend(with_method.then(|| "method".to_owned()));
     let titles = metrics.iter().map(|(metric, unit)| match *unit {
         "" => (*metric).to_owned(),
@@ -169,8 +170,8 @@ fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)])
     let _ = writeln!(text, "\n{name}:\n\n| {} |", head.join(" | "));
     let _ = writeln!(text, "|{}", " ---: |".repeat(head.len()));
     for (case, outcome) in cases {
-        let value = case.point.as_ref().map_or(0.0, |point| point.value);
-        let mut cells = vec![value.to_string()];
+        let values = case.point.iter().flat_map(Point::all);
+        let mut cells: Vec<String> = values.map(|one| one.value.to_string()).collect();
         cells.extend(with_method.then(|| outcome.method.clone().unwrap_or_default()));
         let cell = |(metric, _): &(&str, &str)| at(case, outcome, metric);
         cells.extend(metrics.iter().map(cell));
@@ -186,12 +187,12 @@ fn curve(text: &mut String, name: &str, axis: &str, cases: &[(&Case, &Outcome)])
 fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
     let mut seen: Vec<(&Published, Vec<String>)> = Vec::new();
     for (case, _) in cases {
-        let value = case.point.as_ref().map_or(0.0, |point| point.value);
+        let place = case.point.as_ref().map_or_else(String::new, place);
         for figure in &case.published {
             let known = seen.iter_mut().find(|(other, _)| *other == figure);
             match known {
-                Some((_, at)) => at.push(value.to_string()),
-                None => seen.push((figure, vec![value.to_string()])),
+                Some((_, at)) => at.push(place.clone()),
+                None => seen.push((figure, vec![place.clone()])),
             }
         }
     }
@@ -206,6 +207,15 @@ fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
         }
     };
     seen.into_iter().map(words).collect()
+}
+
+/// Where a case stands: the value, or each one with its name.
+fn place(point: &Point) -> String {
+    let named = |one: &Swept| format!("{} {}", one.word, one.value);
+    match point.others.is_empty() {
+        true => point.first.value.to_string(),
+        false => point.all().map(named).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// Measured or published metrics of a curve, with units if known.
@@ -233,7 +243,7 @@ fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
     }
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
+pub(super) fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "" => digits(value),
         unit => format!("{} {unit}", digits(value)),
@@ -312,14 +322,16 @@ fn line(row: &Row<'_>) -> String {
     let metric = row.metric;
     format!(
         "{case},{metric},{measured},{unit},{published},{verdict},{}",
-        place(row)
+        curve_and_spread(row)
     )
 }
 
-/// The curve of a row, the swept word and its value there; and the least and the most of several runs.
-fn place(row: &Row<'_>) -> String {
+/// The curve of a row over what is swept first, that word and its value there; and the least and the most of several
+/// runs.
+fn curve_and_spread(row: &Row<'_>) -> String {
     let point = row.case.point.as_ref().map_or(",,".to_owned(), |point| {
-        format!("{},{},{}", quoted(&point.series), point.axis, point.value)
+        let Swept { word, value, .. } = &point.first;
+        format!("{},{word},{value}", quoted(&point.curve(word)))
     });
     let spread = row
         .spread
@@ -381,7 +393,7 @@ pub(super) fn rows_of<'a>(
 }
 
 /// A name in a table of Markdown, where a bar would end its cell.
-fn cell(name: &str) -> String {
+pub(super) fn cell(name: &str) -> String {
     name.replace('|', "\\|")
 }
 

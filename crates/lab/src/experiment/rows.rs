@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::intervals::Intervals;
+use super::parse_sweep::SWEEPS_MAX;
 use super::perform::{Latencies, Outcome, PERCENTILES};
 use super::report;
 use super::scenario::{Case, Scenario};
@@ -84,13 +85,17 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
 /// A column: its name, and the type of its values.
 pub(super) type Column = (&'static str, Type);
 
-/// Columns of every table: the case, and its place on a curve.
-pub(super) const OF_CASE: [Column; 5] = [
+/// Columns of every table: the case, and its place among those of its sweeps.
+pub(super) const OF_CASE: [Column; 3 + 2 * SWEEPS_MAX] = [
     ("experiment", Type::Text),
     ("case", Type::Text),
     ("series", Type::Text),
     ("swept", Type::Text),
     ("at", Type::Real),
+    ("swept_2", Type::Text),
+    ("at_2", Type::Real),
+    ("swept_3", Type::Text),
+    ("at_3", Type::Real),
 ];
 
 impl Table {
@@ -204,12 +209,19 @@ pub(super) type Row<'a> = (Table, Vec<Cell<'a>>);
 /// Values of [`OF_CASE`].
 pub(super) fn of_case<'a>(scenario: &'a Scenario, case: &'a Case) -> [Cell<'a>; OF_CASE.len()] {
     let point = case.point.as_ref();
+    let swept = |place: usize| point.and_then(|point| point.all().nth(place));
+    let word = |place: usize| Cell::from(swept(place).map(|one| one.word.as_str()));
+    let value = |place: usize| Cell::from(swept(place).map(|one| one.value));
     [
         scenario.title.as_str().into(),
         case.name.as_str().into(),
         point.map(|point| point.series.as_str()).into(),
-        point.map(|point| point.axis.as_str()).into(),
-        point.map(|point| point.value).into(),
+        word(0),
+        value(0),
+        word(1),
+        value(1),
+        word(2),
+        value(2),
     ]
 }
 

@@ -23,7 +23,8 @@ use super::values::picos;
 pub struct Scenario {
     /// Its subject.
     pub title: String,
-    /// Its cases in order; one that is swept stands once for each value.
+    /// Its cases in order; one that is swept stands once for each value, one with several sweeps once for each
+    /// combination, the values of the first next to each other.
     pub cases: Vec<Case>,
     /// Its plots.
     pub plots: Vec<Plot>,
@@ -45,15 +46,47 @@ pub struct Plot {
     pub title: String,
 }
 
-/// A case's place on a curve.
+/// A case's place among those of its sweeps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Name of the curve: that of the case as it was written.
+    /// Name of the case as it was written.
     pub series: String,
-    /// The swept parameter.
-    pub axis: String,
+    /// What its first line `sweep` sweeps.
+    pub first: Swept,
+    /// What its other lines sweep, in their order.
+    pub others: Vec<Swept>,
+}
+
+/// A swept parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Swept {
+    /// Its name.
+    pub word: String,
     /// Its value here.
     pub value: f64,
+    /// The value as it was written.
+    pub text: String,
+}
+
+impl Point {
+    /// All that is swept.
+    pub fn all(&self) -> impl Iterator<Item = &Swept> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The value of a swept parameter.
+    pub fn value(&self, word: &str) -> Option<f64> {
+        let found = self.all().find(|one| one.word == word);
+        found.map(|one| one.value)
+    }
+
+    /// Name of its curve over a parameter: the case, and the values of all else that is swept.
+    pub fn curve(&self, over: &str) -> String {
+        let others = self.all().filter(|one| one.word != over);
+        others.fold(self.series.clone(), |name, one| {
+            format!("{name}, {} {}", one.word, one.text)
+        })
+    }
 }
 
 /// One run of an experiment.
@@ -69,12 +102,16 @@ pub struct Case {
     pub hardware: Hardware,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
+    /// Order of the HFIs' LIDs.
+    pub lid_order: LidOrder,
     /// Settings of the manager.
     pub manager: Manager,
     /// Hosts that take part; none for all.
     pub hosts: Option<u32>,
     /// They are drawn from all by the seed, in the fabric's order; else they are the first.
     pub scattered: bool,
+    /// Which of the hosts have the ranks of its own traffic; none for all, in the fabric's order.
+    pub placement: Option<Placement>,
     /// Ranks on each host: the first ones are on the first host, and so on.
     pub ranks: u32,
     /// Choice of communicating ranks.
@@ -100,7 +137,7 @@ pub struct Case {
     pub limit: Duration,
     /// A run that is given up is a result: `ended` is 0 then.
     pub may_not_end: bool,
-    /// Its position on a curve, `None` without a sweep.
+    /// Its place among those of its sweeps, `None` without a sweep.
     pub point: Option<Point>,
     /// Links whose loads are kept; the busiest are printed.
     pub links: Links,
@@ -129,6 +166,16 @@ impl Case {
     }
 }
 
+/// Order of the HFIs' LIDs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LidOrder {
+    /// As the manager gives them to the fabric that it discovers.
+    #[default]
+    Discovery,
+    /// Drawn by the seed: HFIs hold them before the manager begins.
+    Random,
+}
+
 /// Traffic besides a case's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beside {
@@ -139,6 +186,8 @@ pub struct Beside {
     pub traffic: Traffic,
     /// Ranks on each host, in addition to the others.
     pub ranks: u32,
+    /// Which of the hosts that have not been given out have them; none for all hosts.
+    pub placement: Option<Placement>,
     /// Choice of communicating ranks, as numbers of its own ranks.
     pub pairs: Pairs,
     /// Software stack of MPI.
@@ -282,6 +331,26 @@ impl Default for Manager {
     }
 }
 
+/// Hosts for the ranks of some traffic, which are given to nobody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// Which of those that are free.
+    pub kind: PlacementKind,
+    /// How many; none for all that are free.
+    pub hosts: Option<u32>,
+}
+
+/// Choice of hosts, and their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlacementKind {
+    /// The first ones, in the fabric's order.
+    Block,
+    /// Drawn by the seed.
+    Random,
+    /// One of each edge switch in turns.
+    Switches,
+}
+
 /// Communicating ranks, by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
@@ -397,6 +466,11 @@ impl Traffic {
     /// Whether ranks send it as messages, each rank at one service level.
     pub fn is_messages(&self) -> bool {
         !matches!(self, Self::Stream { .. } | Self::Bisection { .. })
+    }
+
+    /// Whether its ranks can stand on some of the hosts, in any order.
+    pub fn has_placement(&self) -> bool {
+        self.is_messages() && !matches!(self, Self::AllPairs { .. })
     }
 
     /// Number of directions in which each pair sends.

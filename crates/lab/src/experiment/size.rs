@@ -20,14 +20,16 @@ pub(super) fn check(case: &Case) -> Checked<()> {
         Traffic::AllPairs { .. } => (ALL_PAIRS_MAX, " in mpi_nxnlatbw"),
         _ => (RANKS_MAX, ""),
     };
-    let own = (&case.traffic, case.ranks, &case.pairs);
+    let own = (&case.traffic, case.placement, case.ranks, &case.pairs);
     let beside = case.beside.iter();
-    let beside = beside.map(|one| (&one.traffic, one.ranks, &one.pairs));
+    let beside = beside.map(|one| (&one.traffic, one.placement, one.ranks, &one.pairs));
     let (mut all_ranks, mut listed, mut all_messages) = (0, 0, 0);
-    for (traffic, ranks, pairs) in std::iter::once(own).chain(beside) {
+    for (traffic, placement, ranks, pairs) in std::iter::once(own).chain(beside) {
         if matches!(traffic, Traffic::Stream { .. } | Traffic::Bisection { .. }) {
             continue;
         }
+        let placed = placement.and_then(|placement| placement.hosts);
+        let hosts = placed.map_or(hosts, |placed| hosts.min(u64::from(placed)));
         let ranks = hosts * u64::from(ranks);
         all_ranks += ranks;
         listed += if has_lists(traffic) { ranks } else { 0 };

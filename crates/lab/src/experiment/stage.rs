@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_dataplane::Network;
-use weft_dataplane::packets::{Picos, Random};
+use weft_dataplane::packets::{NANO, Picos, Random};
 use weft_dataplane::traffic::PathLevels;
 use weft_emulator::{Options, io::Control};
 use weft_fabric::powered_on::{give_buffers, let_interleave};
@@ -14,8 +14,9 @@ use weft_manager::sm::Settings;
 
 use super::fabric::Fabric;
 use super::faults;
+use super::lid_order;
 use super::perform::ExperimentError;
-use super::scenario::{Case, Manager};
+use super::scenario::{Case, LidOrder, Manager};
 use weft_testkit::grid;
 use weft_testkit::world::{NoTap, Wait, World};
 
@@ -25,12 +26,6 @@ const BRING_UP_MAX: Duration = Duration::from_secs(600);
 /// Virtual time between bring-up and traffic where something happens to the fabric: a trap soon after a
 /// sweep has to wait (`TrapHoldDown`), as traffic does not begin with the fabric.
 const REST: Duration = Duration::from_secs(10);
-
-/// Time of an agent for a request, and of a datagram over a link and through the switch before it, if
-/// the manager works during traffic; nanoseconds. Assumed, because neither is published: the
-/// campaigns' own.
-const AGENT_NS: u64 = 20_000;
-const HOP_NS: u64 = 100;
 
 /// A fabric that is ready for traffic.
 #[derive(Debug)]
@@ -62,6 +57,9 @@ pub fn set(case: &Case, seed: u64) -> Result<Staged, ExperimentError> {
     }
     if let Some(bytes) = case.buffer {
         give_buffers(&mut topology, bytes);
+    }
+    if case.lid_order == LidOrder::Random {
+        lid_order::draw(&mut topology, Lmc(case.manager.lmc), seed);
     }
     let mut cuts = superfluous_uplinks(&topology, case.uplinks);
     let spare = drawn_links(&topology, case.gone, seed, &cuts);
@@ -102,8 +100,8 @@ fn options(case: &Case) -> Options {
     match case.faults.is_empty() {
         true => Options::default(),
         false => Options {
-            agent_latency_ns: AGENT_NS,
-            hop_latency_ns: HOP_NS,
+            agent_latency_ns: case.hardware.agent_time / NANO,
+            hop_latency_ns: case.hardware.hop_time / NANO,
             ..Options::default()
         },
     }

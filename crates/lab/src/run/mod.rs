@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use weft_fabric::text::for_terminal;
 use weft_lab::experiment::parse::TEXT_MAX;
-use weft_lab::experiment::{Scenario, compare, report};
+use weft_lab::experiment::{Scenario, compare, report, tornado};
 
 use parts::Part;
 use seen::Seen;
@@ -49,9 +49,14 @@ pub(crate) struct Arguments {
     /// Threads that share one case of packets by a pattern; they do not affect the result.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// Override this setting wherever the files have it: --set "ranks 4".
+    /// Override this setting wherever the files have it: --set "ranks 4"; of sweeps and variables the one of that
+    /// name: --set "let hosts 16".
     #[arg(long, value_name = "SETTING")]
     set: Vec<String>,
+    /// Show what this metric hangs on: run each case also with each assumed constant of the model at the least and at
+    /// the most that it may be, and print how the metric changes; with --svg as plots.
+    #[arg(long, value_name = "METRIC")]
+    tornado: Option<String>,
     /// Print CSV instead of a table.
     #[arg(long)]
     csv: bool,
@@ -113,10 +118,7 @@ struct Experiment {
 /// Runs all cases of all scenarios; returns whether all published figures were reproduced, and the
 /// text to print.
 pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
-    let files = arguments
-        .files
-        .iter()
-        .map(|file| read(file, &arguments.set));
+    let files = arguments.files.iter().map(|file| read(file, arguments));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
     sinks::check(arguments, &experiments)?;
     let all = work::all(&experiments, arguments.seed);
@@ -145,16 +147,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     Ok((held, text))
 }
 
-fn read(file: &Path, settings: &[String]) -> Result<Experiment, String> {
+fn read(file: &Path, arguments: &Arguments) -> Result<Experiment, String> {
     let name = file.display();
     let mut text = files::read_text(file, TEXT_MAX as u64)?;
-    for setting in settings {
+    for setting in &arguments.set {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
     let open = |named: &str| files::read(&file.with_file_name(named), NAMED_MAX);
     let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
     if scenario.title.is_empty() {
         scenario.title = stem(file);
+    }
+    if let Some(metric) = &arguments.tornado {
+        let spread = tornado::spread(&scenario, metric);
+        scenario = spread.map_err(|error| format!("{name}: --tornado: {error}"))?;
     }
     Ok(Experiment {
         file: file.to_owned(),
@@ -168,11 +174,22 @@ fn stem(file: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// Returns the text with a setting replaced on each line that has one of its name.
+/// Settings of which there is one line for each name after them.
+const NAMED: [&str; 2] = ["sweep", "let"];
+
+/// Returns the text with a setting replaced on each line that has one of its name; of a sweep or a variable on those
+/// of the same one, if there are any.
 fn changed(text: &str, setting: &str) -> Result<String, String> {
-    let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    let wanted = name(setting);
-    let is_meant = |line: &str| wanted.is_some() && name(line) == wanted;
+    let begins_alike = |line: &str, words: usize| {
+        let (mut line, mut wanted) = (line.split_whitespace(), setting.split_whitespace());
+        (0..words).all(|_| {
+            let wanted = wanted.next();
+            wanted.is_some() && line.next() == wanted
+        })
+    };
+    let is_named = NAMED.iter().any(|name| begins_alike(name, 1));
+    let by_name = is_named && text.lines().any(|line| begins_alike(line, 2));
+    let is_meant = |line: &str| begins_alike(line, 1 + usize::from(by_name));
     if !text.lines().any(is_meant) {
         return Err(format!("--set {setting:?}: no line has this setting"));
     }

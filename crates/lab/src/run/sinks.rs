@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::{Outcome, chart, json_lines, parquet_tables, report};
+use weft_lab::experiment::{Outcome, chart, json_lines, parquet_tables, report, tornado};
 
 use super::files::{self, check_directory, directory, replace};
 use super::{Arguments, Experiment, stem};
@@ -68,7 +68,10 @@ pub(super) fn write(
     }
     for (experiment, outcomes) in each() {
         let plots = plots(experiment, outcomes, arguments)?;
-        let table = report::table(&experiment.scenario, outcomes);
+        let table = match &arguments.tornado {
+            Some(metric) => tornado::table(&experiment.scenario, outcomes, metric),
+            None => report::table(&experiment.scenario, outcomes),
+        };
         match &arguments.markdown {
             Some(document) => text.push_str(&section(&table, &plots, document)?),
             None => text.push_str(&(table + "\n")),
@@ -95,6 +98,15 @@ fn plots(
     };
     let stem = stem(&experiment.file);
     let mut names = Vec::new();
+    if let Some(metric) = &arguments.tornado {
+        let plots = tornado::plots(&experiment.scenario, outcomes, metric);
+        for ((title, text), number) in plots.into_iter().zip(1..) {
+            let file = directory.join(format!("{stem}-tornado-{metric}-{number}.svg"));
+            replace(&file, text.as_bytes())?;
+            names.push((title, file));
+        }
+        return Ok(names);
+    }
     for (number, plot) in experiment.scenario.plots.iter().enumerate() {
         let Some(text) = chart::draw(&experiment.scenario, outcomes, plot) else {
             continue;

@@ -120,6 +120,7 @@ fn run(arguments: &Arguments, part: &str, results: Vec<String>) -> Result<String
         jobs,
         threads,
         set,
+        tornado,
         parts,
         ..
     } = arguments;
@@ -129,6 +130,7 @@ fn run(arguments: &Arguments, part: &str, results: Vec<String>) -> Result<String
     head.push(format!("--jobs={jobs}"));
     head.push(format!("--threads={threads}"));
     head.extend(set.iter().map(|setting| format!("--set={setting}")));
+    head.extend(tornado.iter().map(|metric| format!("--tornado={metric}")));
     head.extend(results);
     if let Some(directory) = parts {
         head.push(option("parts", directory)?);

@@ -70,6 +70,11 @@ fn what_is_allowed_names_settings_of_the_hardware() {
     };
     for word in [
         "credit-return",
+        "block-latency",
+        "dma-call",
+        "send-buffer",
+        "agent-time",
+        "hop-time",
         "host-rate",
         "verbs-receive",
         "verbs-send",
@@ -95,7 +100,7 @@ fn a_sweep_takes_times_of_credits() {
     let scenario: Scenario = text.parse().unwrap();
     let points = scenario.cases.iter().map(|case| {
         let point = case.point.as_ref().unwrap();
-        (point.value, case.hardware.hosts.copy_rate)
+        (point.first.value, case.hardware.hosts.copy_rate)
     });
     let wanted = [(0.5, 500_000_000), (2.0, 2_000_000_000)];
     assert_eq!(points.collect::<Vec<_>>(), wanted);
@@ -104,7 +109,7 @@ fn a_sweep_takes_times_of_credits() {
         .unwrap();
     let points = scenario.cases.iter().map(|case| {
         let point = case.point.as_ref().unwrap();
-        (point.value, case.hardware.credit_return)
+        (point.first.value, case.hardware.credit_return)
     });
     assert_eq!(points.collect::<Vec<_>>(), [(0.0, 0), (184.0, 184_000)]);
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use weft_lab::experiment::Scenario;
 use weft_lab::experiment::parse::CASES_MAX;
 
-const EXAMPLES: [&str; 11] = [
+const EXAMPLES: [&str; 12] = [
     include_str!("../../../../examples/e1-adaptive-routing.scenario"),
     include_str!("../../../../examples/e2-dispersive-routing.scenario"),
     include_str!("../../../../examples/e3-one-switch.scenario"),
@@ -15,6 +15,7 @@ const EXAMPLES: [&str; 11] = [
     include_str!("../../../../examples/e7-switch-buffer.scenario"),
     include_str!("../../../../examples/faults.scenario"),
     include_str!("../../../../examples/jobs.scenario"),
+    include_str!("../../../../examples/tapers.scenario"),
     include_str!("../../../../examples/patterns.scenario"),
     include_str!("../../../../examples/preemption.scenario"),
 ];

@@ -194,6 +194,31 @@ fn a_setting_can_be_taken_instead_of_all_of_its_name() {
         "{text}"
     );
     assert!(!text.contains("bytes 1K"), "{text}");
+    // Of sweeps and variables those of that name.
+    let several = "let bytes 8\nlet iterations 1\nfabric one-switch:2\nsweep lmc 0 1\nsweep ranks 1 2\n\
+                   traffic osu_latency bytes=$bytes iterations=$iterations\ncase $bytes\n";
+    fs::write(stage.path().join("several.scenario"), several).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+    let command = command.current_dir(stage.path());
+    let set = [
+        "--set",
+        "sweep ranks 3",
+        "--set",
+        "let bytes 16",
+        "--json",
+        "all.jsonl",
+    ];
+    let output = command
+        .args(["run", "several.scenario"])
+        .args(set)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let lines = fs::read_to_string(stage.path().join("all.jsonl")).unwrap();
+    for wanted in ["\"16, lmc 0, ranks 3\"", "\"16, lmc 1, ranks 3\""] {
+        assert!(lines.contains(wanted), "{lines}");
+    }
+    assert!(!lines.contains("ranks 1"), "{lines}");
     for (setting, code, what) in [
         ("speed 3", 2, "no line has this setting"),
         ("", 2, "no line has this setting"),

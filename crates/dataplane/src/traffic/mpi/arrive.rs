@@ -3,7 +3,6 @@
 use super::nic::Mpi;
 use super::stack::Method;
 use super::word;
-use crate::constants::SDMA_CALL;
 use crate::packets::{Delivery, Simulation};
 
 impl Mpi {
@@ -40,7 +39,7 @@ impl Mpi {
         let from = transfer.from;
         let work = match transfer.read {
             true => self.ranks[from as usize].stack.receive,
-            false => SDMA_CALL,
+            false => self.ranks[from as usize].stack.call,
         };
         self.receive(simulation, from, work, word::ASK, u64::from(id));
     }

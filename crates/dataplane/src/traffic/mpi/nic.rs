@@ -13,7 +13,6 @@ use super::recovery::Tally;
 use super::stack::{Method, Stack};
 use super::transfer::{Transfer, Transfers};
 use super::word;
-use crate::constants::SDMA_CALL;
 use crate::packets::{Notice, Picos, Simulation};
 use crate::traffic::{Histogram, Hosts};
 
@@ -165,7 +164,7 @@ impl Mpi {
         let stack = self.ranks[from as usize].stack;
         let copy = stack.copy_time(bytes, stack.copies.0);
         let work = match method {
-            Method::Dma => copy + SDMA_CALL,
+            Method::Dma => copy + stack.call,
             _ => 0,
         };
         self.serve(simulation, from, work, word::START, u64::from(id));

@@ -55,7 +55,7 @@ impl Rank {
             kernel: Processor::default(),
             queue: ReceiveQueue::default(),
             making: VecDeque::new(),
-            blocks: Stack::blocks(processes),
+            blocks: stack.blocks(processes),
             payload: stack.written_payload(processes),
             writing: VecDeque::new(),
             windows: TID_FLOWS,

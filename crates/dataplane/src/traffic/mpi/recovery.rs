@@ -17,7 +17,7 @@ use super::flow::{self, Key, Kind, Place, Stamp, Verdict};
 use super::nic::Mpi;
 use super::stack::{Method, Recovery};
 use super::word;
-use crate::constants::{SDMA_CALL, TCP_RESEND};
+use crate::constants::TCP_RESEND;
 use crate::packets::{Picos, Simulation};
 
 /// Fate of packets: each one `sent` ends as `taken`, `refused` or `lost`.
@@ -187,7 +187,7 @@ impl Mpi {
                 let work = self.ranks[rank as usize].stack.receive;
                 return self.receive(simulation, rank, work, what, word);
             }
-            (word::MISSING, Kind::Dma | Kind::Window) => SDMA_CALL,
+            (word::MISSING, Kind::Dma | Kind::Window) => self.ranks[rank as usize].stack.call,
             _ => 0,
         };
         self.serve(simulation, rank, work, what, word);

@@ -75,6 +75,10 @@ pub struct Stack {
     pub copy_rate: u64,
     /// Time of the kernel's processor to make a packet that answers a read.
     pub send: Picos,
+    /// Time of the system call that hands a message to the DMA engines.
+    pub call: Picos,
+    /// Blocks of the HFI's send buffer, which its processes share.
+    pub send_buffer: u32,
     /// Room in the receive queue of a process's context.
     pub queue: Queue,
 }
@@ -111,6 +115,10 @@ pub struct HostSpeed {
     pub verbs_receive: Picos,
     /// Time of a kernel's processor to make a packet that answers a read.
     pub verbs_send: Picos,
+    /// Time of the system call that hands a message to the DMA engines.
+    pub call: Picos,
+    /// Blocks of an HFI's send buffer.
+    pub send_buffer: u32,
     /// Room in receive queues.
     pub queue: Queue,
 }
@@ -121,6 +129,8 @@ impl Default for HostSpeed {
             copy_rate: c::COPY_RATE,
             verbs_receive: c::VERBS_RECEIVE,
             verbs_send: c::VERBS_SEND,
+            call: c::SDMA_CALL,
+            send_buffer: c::PIO_BLOCKS,
             queue: Queue::default(),
         }
     }
@@ -141,6 +151,8 @@ impl Stack {
         recovery: Recovery::Psm2,
         copy_rate: c::COPY_RATE,
         send: 0,
+        call: c::SDMA_CALL,
+        send_buffer: c::PIO_BLOCKS,
         queue: Queue::STOCK,
     };
 
@@ -170,6 +182,8 @@ impl Stack {
         recovery: Recovery::Tcp,
         copy_rate: c::COPY_RATE,
         send: 0,
+        call: c::SDMA_CALL,
+        send_buffer: c::PIO_BLOCKS,
         queue: Queue::STOCK,
     };
 
@@ -195,6 +209,8 @@ impl Stack {
     pub fn on(self, host: &HostSpeed) -> Self {
         Self {
             copy_rate: host.copy_rate,
+            call: host.call,
+            send_buffer: host.send_buffer,
             queue: host.queue,
             receive: if self.is_kernel() {
                 host.verbs_receive
@@ -248,14 +264,14 @@ impl Stack {
     /// The largest payload that a process can write as one packet where `processes` share the
     /// HFI's send buffer.
     pub fn written_payload(&self, processes: u32) -> u32 {
-        let room = Self::blocks(processes) * c::PIO_BLOCK;
+        let room = self.blocks(processes) * c::PIO_BLOCK;
         room.saturating_sub(self.headers)
             .clamp(c::PIO_BLOCK, self.payload)
     }
 
     /// Blocks of the send buffer that each of `processes` has; at least two.
-    pub fn blocks(processes: u32) -> u32 {
-        let share = c::PIO_BLOCKS / processes.max(1);
+    pub fn blocks(&self, processes: u32) -> u32 {
+        let share = self.send_buffer / processes.max(1);
         share.clamp(2, c::PIO_BLOCKS_MAX)
     }
 

@@ -1,0 +1,169 @@
+//! What a result hangs on: each assumed constant of the model by itself at the least and at the most that it may be.
+
+use std::fmt::Write;
+
+use super::assumed::Assumed;
+use super::parse::CASES_MAX;
+use super::perform::{Measurement, Outcome};
+use super::report::{cell, digits, with_unit};
+use super::scenario::{Case, Point, Scenario, Swept};
+use super::values::{Checked, at_most, metric};
+use super::{chart_tornado, parse_sweep};
+
+/// A metric of a case, and how it changes.
+pub(super) struct Tornado<'a> {
+    /// The case.
+    pub(super) case: &'a str,
+    /// The measurement with all that is assumed.
+    pub(super) base: &'a Measurement,
+    /// Assumed constants, those that change most first.
+    pub(super) bars: Vec<Bar>,
+}
+
+/// An assumed constant, and the metric at the least and at the most of it; none where it was not measured.
+pub(super) struct Bar {
+    pub(super) assumed: Assumed,
+    pub(super) values: [Option<f64>; 2],
+}
+
+impl Bar {
+    /// The change at each bound in percent.
+    pub(super) fn changes(&self, base: f64) -> [Option<f64>; 2] {
+        let change = |value: f64| match base == value {
+            true => Some(0.0),
+            false => (base != 0.0).then(|| 100.0 * (value / base - 1.0)),
+        };
+        self.values.map(|value| value.and_then(change))
+    }
+
+    /// The longest way from the base.
+    fn length(&self, base: f64) -> f64 {
+        let ways = self
+            .values
+            .iter()
+            .flatten()
+            .map(|value| (value - base).abs());
+        ways.fold(0.0, f64::max)
+    }
+}
+
+/// Each case, followed by the same with each assumed constant at each of its bounds. A constant that a case sets is
+/// not assumed there.
+///
+/// # Errors
+/// An unknown metric, or more cases than a scenario may have.
+pub fn spread(scenario: &Scenario, of: &str) -> Checked<Scenario> {
+    metric(of)?;
+    let mut cases = Vec::new();
+    for case in &scenario.cases {
+        cases.push(case.clone());
+        for assumed in Assumed::ALL {
+            if assumed.is_taken(case) {
+                for text in assumed.bounds {
+                    cases.push(at_bound(case, &assumed, text)?);
+                }
+            }
+        }
+        at_most(
+            cases.len(),
+            CASES_MAX,
+            "cases at the bounds of assumed constants",
+        )?;
+    }
+    Ok(Scenario {
+        cases,
+        ..scenario.clone()
+    })
+}
+
+fn at_bound(case: &Case, assumed: &Assumed, text: &str) -> Checked<Case> {
+    let word = assumed.word;
+    Ok(Case {
+        name: format!("{}, {word} {text}", case.name),
+        point: Some(Point {
+            series: case.name.clone(),
+            first: Swept {
+                word: word.to_owned(),
+                value: parse_sweep::value(word, text)?,
+                text: text.to_owned(),
+            },
+            others: Vec::new(),
+        }),
+        published: Vec::new(),
+        ..assumed.apply(case, text)?
+    })
+}
+
+/// The tornado of each case that has this metric; of what [`spread`] made.
+fn tornados<'a>(
+    scenario: &'a Scenario,
+    outcomes: &'a [Outcome],
+    metric: &'a str,
+) -> impl Iterator<Item = Tornado<'a>> {
+    let all = move || scenario.cases.iter().zip(outcomes);
+    all().filter_map(move |(case, outcome)| {
+        let value = |assumed: &Assumed, text: &str| {
+            let name = format!("{}, {} {text}", case.name, assumed.word);
+            let (_, there) = all().find(|(other, _)| other.name == name)?;
+            Some(there.get(metric).map(|one| one.value))
+        };
+        let bar = |assumed: Assumed| {
+            let [least, most] = assumed.bounds.map(|text| value(&assumed, text));
+            let values = [least?, most?];
+            Some(Bar { assumed, values })
+        };
+        let mut bars: Vec<Bar> = Assumed::ALL.into_iter().filter_map(bar).collect();
+        let base = outcome.get(metric)?;
+        bars.sort_by(|a, b| b.length(base.value).total_cmp(&a.length(base.value)));
+        (!bars.is_empty()).then_some(Tornado {
+            case: &case.name,
+            base,
+            bars,
+        })
+    })
+}
+
+/// Markdown: a table for each case that has this metric.
+pub fn table(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> String {
+    let mut text = format!("## {}, what {metric} hangs on\n", scenario.title);
+    for one in tornados(scenario, outcomes, metric) {
+        let (base, unit) = (one.base.value, &one.base.unit);
+        let name = match one.case {
+            "" => String::new(),
+            name => format!("{name}: "),
+        };
+        let _ = writeln!(text, "\n{name}{metric} {}\n", with_unit(base, unit));
+        text.push_str("| assumed | taken | bounds | at the least | at the most | change, % |\n");
+        text.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
+        for bar in &one.bars {
+            let Assumed {
+                word,
+                taken,
+                bounds: [least, most],
+            } = bar.assumed;
+            let values = bar.values.map(|value| value.map_or("–".to_owned(), digits));
+            let change =
+                |one: Option<f64>| one.map_or("–".to_owned(), |one| format!("{one:+.2}"));
+            let ([low, high], [less, more]) = (values, bar.changes(base).map(change));
+            let _ = writeln!(
+                text,
+                "| {} | {taken} | {least} to {most} | {low} | {high} | {less}, {more} |",
+                cell(word)
+            );
+        }
+    }
+    text
+}
+
+/// A plot for each case that has this metric, as SVG, with its title.
+pub fn plots(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> Vec<(String, String)> {
+    let plot = |one: Tornado<'_>| {
+        let title = match one.case {
+            "" => format!("What {metric} hangs on"),
+            name => format!("What {metric} hangs on: {name}"),
+        };
+        let svg = chart_tornado::draw(&one, &title);
+        (title, svg)
+    };
+    tornados(scenario, outcomes, metric).map(plot).collect()
+}

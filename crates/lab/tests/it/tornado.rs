@@ -1,0 +1,160 @@
+//! What results hang on.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use weft_lab::experiment::{Outcome, Scenario, perform_all, tornado};
+
+const TEXT: &str = "experiment T\nfabric one-switch:2\n\
+    case latency\ntraffic osu_latency bytes=8 iterations=2\n\
+    case reads\ntraffic ib_read_bw iterations=50\nhost-rate 5GB/s\n";
+
+fn run(text: &str, metric: &str) -> (Scenario, Vec<Outcome>) {
+    let scenario: Scenario = text.parse().unwrap();
+    let scenario = tornado::spread(&scenario, metric).unwrap();
+    let outcomes = perform_all(&scenario, 0, |_, _| {}).unwrap();
+    (scenario, outcomes)
+}
+
+/// The cells of the row of an assumed constant in the table of a case.
+fn row(table: &str, case: &str, word: &str) -> Option<Vec<String>> {
+    let (_, from) = table.split_once(&format!("\n{case}: "))?;
+    let rows = from
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let mut rows = rows.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    let row = rows.find(|cells| cells[1] == word)?;
+    Some(
+        row[1..row.len() - 1]
+            .iter()
+            .map(|cell| (*cell).to_owned())
+            .collect(),
+    )
+}
+
+/// A switch that takes 10 ns less or more inside a block makes the latency shorter or longer by that; what has no part
+/// in it changes nothing.
+#[test]
+fn a_result_changes_by_what_an_assumed_constant_changes() {
+    let (scenario, outcomes) = run(TEXT, "latency");
+    assert_eq!(scenario.cases.len(), 1 + 20 + 1 + 18);
+    let latency = |name: &str| {
+        let place = scenario.cases.iter().position(|case| case.name == name);
+        outcomes[place.unwrap()].get("latency").unwrap().value
+    };
+    let base = latency("latency");
+    let [less, more] =
+        ["90ns", "110ns"].map(|text| latency(&format!("latency, block-latency {text}")));
+    assert!((base - less - 0.010).abs() < 1e-9, "{base} {less}");
+    assert!((more - base - 0.010).abs() < 1e-9, "{base} {more}");
+    let table = tornado::table(&scenario, &outcomes, "latency");
+    assert!(
+        table.starts_with("## T, what latency hangs on\n\nlatency: latency 0.9"),
+        "{table}"
+    );
+    let first = table.lines().nth(6).unwrap();
+    assert!(
+        first.starts_with("| block-latency | 100ns | 90ns to 110ns |"),
+        "{table}"
+    );
+    let change = 100.0 * 0.010 / base;
+    let cells = row(&table, "latency", "block-latency").unwrap();
+    assert_eq!(cells[5], format!("-{change:.2}, +{change:.2}"), "{table}");
+    for word in [
+        "buffer",
+        "host-rate",
+        "verbs-receive",
+        "send-buffer",
+        "agent-time",
+    ] {
+        let cells = row(&table, "latency", word).unwrap();
+        assert_eq!(cells[5], "+0.00, +0.00", "{word}: {table}");
+    }
+    assert!(!table.contains("reads"), "{table}");
+}
+
+/// What a case sets is not assumed there; a processor that takes longer for each packet reads less.
+#[test]
+fn what_a_case_sets_is_not_assumed() {
+    let (scenario, outcomes) = run(TEXT, "bandwidth");
+    let table = tornado::table(&scenario, &outcomes, "bandwidth");
+    assert_eq!(row(&table, "reads", "host-rate"), None, "{table}");
+    let cells = row(&table, "reads", "verbs-receive").unwrap();
+    let [fast, slow] = [&cells[3], &cells[4]].map(|cell| cell.parse::<f64>().unwrap());
+    // A packet of 4,096 bytes takes 200 or 800 ns, and its copy at 5 GB/s.
+    let rate = |nanos: f64| 4_096.0 / (nanos + 4_096.0 / 5.0);
+    assert!((fast / rate(200.0) - 1.0).abs() < 0.05, "{fast}");
+    assert!((slow / rate(800.0) - 1.0).abs() < 0.05, "{slow}");
+    let plots = tornado::plots(&scenario, &outcomes, "bandwidth");
+    let [(title, svg)] = &plots[..] else {
+        panic!("{}", plots.len());
+    };
+    assert_eq!(title, "What bandwidth hangs on: reads");
+    assert!(svg.contains(">verbs-receive, 200ns to 800ns<"), "{svg}");
+    assert_eq!(svg.matches("fill-opacity").count(), 18, "{svg}");
+    assert!(!svg.contains("NaN"), "{svg}");
+}
+
+/// A case is compared with its baseline under the same assumption.
+#[test]
+fn a_baseline_takes_the_same_value() {
+    let text = "fabric one-switch:2\ntraffic osu_latency bytes=8 iterations=2\n\
+                case a\ncase b\nbaseline a\n";
+    let (scenario, outcomes) = run(text, "shorter");
+    for (case, outcome) in scenario.cases.iter().zip(&outcomes) {
+        if case.name.starts_with('b') {
+            assert_eq!(outcome.get("shorter").unwrap().value, 0.0, "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn the_program_prints_and_draws_it() {
+    let stage = tempfile::tempdir().unwrap();
+    let stage = stage.path();
+    fs::write(stage.join("t.scenario"), TEXT).unwrap();
+    let weft_lab = |arguments: &[&str]| -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+        let command = command.current_dir(stage).args(["run", "t.scenario"]);
+        command.args(arguments).output().unwrap()
+    };
+    let output = weft_lab(&[
+        "--tornado",
+        "latency",
+        "--svg",
+        "plots",
+        "--json",
+        "all.jsonl",
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(row(&text, "latency", "block-latency").is_some(), "{text}");
+    let svg = fs::read_to_string(stage.join("plots/t-tornado-latency-1.svg")).unwrap();
+    assert!(svg.contains(">What latency hangs on: latency<"), "{svg}");
+    let lines = fs::read_to_string(stage.join("all.jsonl")).unwrap();
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let swept = lines.filter(|line: &serde_json::Value| {
+        line["kind"] == "run" && line["series"] == "latency" && line["swept"] == "block-latency"
+    });
+    let at: Vec<f64> = swept.map(|line| line["at"].as_f64().unwrap()).collect();
+    assert_eq!(at, [90.0, 110.0]);
+    let refused = weft_lab(&["--tornado", "speed"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        error.contains("--tornado: unknown metric \"speed\", allowed: bandwidth"),
+        "{error}"
+    );
+    let many: String = (0..50).map(|one| format!("case {one}\n")).collect();
+    let text = format!("fabric one-switch:2\ntraffic osu_latency\n{many}");
+    fs::write(stage.join("t.scenario"), text).unwrap();
+    let refused = weft_lab(&["--tornado", "latency"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        error.contains("cases at the bounds of assumed constants, allowed: 1000"),
+        "{error}"
+    );
+}
