@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-NHY6LOHI.js", include_bytes!("chunk-NHY6LOHI.js")),
-    ("/chunk-OLRIPVSN.js", include_bytes!("chunk-OLRIPVSN.js")),
-    ("/chunk-PZAYNNMQ.js", include_bytes!("chunk-PZAYNNMQ.js")),
+    ("/chunk-55TZTEFH.js", include_bytes!("chunk-55TZTEFH.js")),
+    ("/chunk-V3KT462V.js", include_bytes!("chunk-V3KT462V.js")),
+    ("/chunk-ZAKQW3YZ.js", include_bytes!("chunk-ZAKQW3YZ.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-CRB5SSJR.js", include_bytes!("view-CRB5SSJR.js")),
-    ("/views-4VN2JJMD.js", include_bytes!("views-4VN2JJMD.js")),
+    ("/view-4TSEG67F.js", include_bytes!("view-4TSEG67F.js")),
+    ("/views-PUMIPW3O.js", include_bytes!("views-PUMIPW3O.js")),
 ]

@@ -4,8 +4,8 @@ import { batch, signal } from "@preact/signals";
 import { guidText } from "./words";
 
 /** What ports are coloured by. */
-export type Paint = "state" | "load" | "wait" | "change";
-export const PAINTS: Paint[] = ["state", "load", "wait", "change"];
+export type Paint = "state" | "load" | "wait" | "errors" | "change";
+export const PAINTS: Paint[] = ["state", "load", "wait", "errors", "change"];
 
 /** What pairs of switches are coloured by. */
 export type MatrixPaint = "load" | "imbalance";

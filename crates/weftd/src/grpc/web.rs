@@ -207,6 +207,7 @@ pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
         Kind::Marks => v1::ColumnKind::Marks,
         Kind::Load => v1::ColumnKind::Load,
         Kind::Wait => v1::ColumnKind::Wait,
+        Kind::Errors => v1::ColumnKind::Errors,
     };
     let kind = kind.into();
     match change {

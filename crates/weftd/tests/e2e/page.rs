@@ -374,7 +374,7 @@ async fn layout_and_columns_are_those_of_the_fabric() {
     assert!(first.columns.is_empty(), "the layout comes first");
     asked.layout = layout.layout.clone();
     let first = web.get_columns(asked.clone()).await.unwrap().into_inner();
-    assert_eq!(first.columns.len(), 4);
+    assert_eq!(first.columns.len(), 5);
     let state = &first.columns[0];
     assert_eq!(state.kind(), v1::ColumnKind::State);
     assert_eq!(4 * state.values.len(), layout.peers.len());
@@ -391,11 +391,15 @@ async fn layout_and_columns_are_those_of_the_fabric() {
     }
     assert_eq!(read.columns[2].kind(), v1::ColumnKind::Load);
     assert!(read.columns[2].values.iter().any(|load| *load != u8::MAX));
+    let errors = &read.columns[4];
+    assert_eq!(errors.kind(), v1::ColumnKind::Errors);
+    let without = errors.values.iter().filter(|rate| **rate == 0).count();
+    assert_eq!(without, 6, "both ends of three links");
     asked.version = "0000000000000001-1".to_owned();
     let other_run = web.get_columns(asked).await.unwrap().into_inner();
     assert_eq!(
         other_run.columns.len(),
-        4,
+        5,
         "of another run of the daemon nothing is known"
     );
 }
@@ -472,7 +476,7 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
         let past = web.get_past(asked).await.unwrap().into_inner();
         assert_eq!(past.layout.as_ref(), Some(layout));
         assert_eq!(past.columns[..2], columns[..]);
-        assert_eq!(past.columns.len(), 4);
+        assert_eq!(past.columns.len(), 5);
         assert!(past.moment.is_some());
         assert!(
             past.counted_time.is_some(),
