@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-55TZTEFH.js", include_bytes!("chunk-55TZTEFH.js")),
-    ("/chunk-V3KT462V.js", include_bytes!("chunk-V3KT462V.js")),
-    ("/chunk-ZAKQW3YZ.js", include_bytes!("chunk-ZAKQW3YZ.js")),
+    ("/chunk-3BYPYWSS.js", include_bytes!("chunk-3BYPYWSS.js")),
+    ("/chunk-7ZXZO7JM.js", include_bytes!("chunk-7ZXZO7JM.js")),
+    ("/chunk-PZ72WPAJ.js", include_bytes!("chunk-PZ72WPAJ.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-4TSEG67F.js", include_bytes!("view-4TSEG67F.js")),
-    ("/views-PUMIPW3O.js", include_bytes!("views-PUMIPW3O.js")),
+    ("/view-6IX5532X.js", include_bytes!("view-6IX5532X.js")),
+    ("/views-IXIEZ32P.js", include_bytes!("views-IXIEZ32P.js")),
 ]

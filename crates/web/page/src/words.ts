@@ -36,6 +36,11 @@ export function clock(time: Date): string {
   return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 }
 
+/** A span in words. */
+export function between(from: Date, to: Date): string {
+  return `from ${clock(from)} to ${clock(to)}`;
+}
+
 interface ColorWords {
   name: string;
   sign: string;

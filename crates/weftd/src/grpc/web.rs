@@ -124,8 +124,9 @@ impl WebService for Services {
         &self,
         request: Request<v1::GetPastRequest>,
     ) -> Result<Response<v1::GetPastResponse>, Status> {
-        let at = request.into_inner().at.unwrap_or_default();
-        self.board_then(at).await.map(Response::new)
+        self.board_then(request.into_inner())
+            .await
+            .map(Response::new)
     }
 }
 

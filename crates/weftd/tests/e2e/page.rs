@@ -472,7 +472,10 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
         let at = v1::Moment {
             moment: Some(v1::moment::Moment::Time(*at)),
         };
-        let asked = v1::GetPastRequest { at: Some(at) };
+        let asked = v1::GetPastRequest {
+            at: Some(at),
+            from: None,
+        };
         let past = web.get_past(asked).await.unwrap().into_inner();
         assert_eq!(past.layout.as_ref(), Some(layout));
         assert_eq!(past.columns[..2], columns[..]);
@@ -485,6 +488,22 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
         let known = past.columns[2].values.iter().any(|load| *load != u8::MAX);
         assert!(known, "loads of then");
     }
+    // Over the time between two moments, up to the last one.
+    let (from, to) = (seen[0].0, seen[2].0);
+    let mut asked = v1::GetPastRequest {
+        at: Some(v1::Moment {
+            moment: Some(v1::moment::Moment::Time(to)),
+        }),
+        from: Some(from),
+    };
+    let over = web.get_past(asked).await.unwrap().into_inner();
+    assert_eq!(over.layout.as_ref(), Some(&seen[2].1.0));
+    let span = weft_api::time::ns(over.counted_span) / 1_000_000_000;
+    assert!((14..=18).contains(&span), "{span} s of some 16");
+    assert!(over.columns[4].values.iter().any(|rate| *rate != u8::MAX));
+    asked.from = Some(to);
+    let refused = web.get_past(asked).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");
     let future = v1::GetPastRequest::default();
     let refused = web.get_past(future).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");

@@ -9,7 +9,7 @@ globalThis.addEventListener = () => {};
 globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
-const { addressAt, addressOf, momentOf, range, rangeOf, viewOf } = await load("src/address.ts");
+const { addressAt, addressOf, momentOf, range, rangeOf, startOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
 const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
@@ -216,3 +216,15 @@ test("rates of errors are words with their unit, and colours that stand out from
   assert.equal(errorsRamp(255), rampOf(255));
 });
 
+test("the address of a span has both its ends", () => {
+  const [from, to] = [new Date("2026-03-02T12:00:00.250Z"), new Date("2026-03-02T12:10:00Z")];
+  const address = addressAt({ kind: "events" }, to, from);
+  assert.equal(address, "#/events@2026-03-02T12:00:00.250Z..2026-03-02T12:10:00Z");
+  assert.deepEqual([startOf(address), momentOf(address)], [from, to]);
+  assert.deepEqual(viewOf(address), { kind: "events" });
+  // One that ends before it begins, one that never ended, and what is no time are none.
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z..2026-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z..2999-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@yesterday..2026-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z"), undefined);
+});
