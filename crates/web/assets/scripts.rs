@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-3BYPYWSS.js", include_bytes!("chunk-3BYPYWSS.js")),
-    ("/chunk-7ZXZO7JM.js", include_bytes!("chunk-7ZXZO7JM.js")),
-    ("/chunk-PZ72WPAJ.js", include_bytes!("chunk-PZ72WPAJ.js")),
+    ("/chunk-C7DQCSPJ.js", include_bytes!("chunk-C7DQCSPJ.js")),
+    ("/chunk-CFTMH7TV.js", include_bytes!("chunk-CFTMH7TV.js")),
+    ("/chunk-M3E24ALF.js", include_bytes!("chunk-M3E24ALF.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-6IX5532X.js", include_bytes!("view-6IX5532X.js")),
-    ("/views-IXIEZ32P.js", include_bytes!("views-IXIEZ32P.js")),
+    ("/view-R3RXHECW.js", include_bytes!("view-R3RXHECW.js")),
+    ("/views-JR3AQX4M.js", include_bytes!("views-JR3AQX4M.js")),
 ]
