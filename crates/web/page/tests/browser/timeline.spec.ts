@@ -181,6 +181,25 @@ test("a span is drawn over the marks, or chosen with the keyboard", async ({ pag
   await expect(page).toHaveURL(/#\/@[^.]+Z$/);
 });
 
+test("the timeline is saved as a drawing, and its events as a table", async ({ page }) => {
+  await open(page, "#/events");
+  const saved = async (button: string) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+    return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+  };
+  await expect(page.locator(".events")).toContainText("rack 7 is moved");
+  const table = await saved("Save all as CSV");
+  const lines = table.text.trimEnd().split("\r\n");
+  expect([table.name, lines[0]]).toEqual(["events.csv", "time,kind,what happened,node,port"]);
+  expect(lines.length - 1).toBe(await page.locator(".events li").count());
+  expect(lines.some((line) => /^\d{4}-\d\d-\d\dT[\d:.]+Z,trouble,link vanished: edge1 port 5 – .*,0x[0-9a-f]{16},5$/.test(line))).toBe(true);
+  expect(lines.some((line) => /,by people,.*disable edge2:6: rack 7 is moved,0x[0-9a-f]{16},6$/.test(line))).toBe(true);
+  const drawing = await saved("Save as SVG");
+  expect(drawing.name).toBe("timeline.svg");
+  expect(drawing.text).toMatch(/>trouble \d+<.*>well again \d+<.*>by people \d+</s);
+  expect(drawing.text).toMatch(/<path class="bad" d="M\d+ 4V22[^>]*stroke: rgb\(/);
+});
+
 test("ports are coloured by the time since their last change", async ({ page }) => {
   // Ports by colour, as the drawing of the whole fabric tells: the number of each, the rarest first.
   const colors = async (hash: string) => {
