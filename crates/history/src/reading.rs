@@ -63,6 +63,36 @@ impl Reader {
     }
 }
 
+impl PastReading {
+    /// The same, with what was read at an earlier time in place of the reading before. A port that was not read then, or whose
+    /// totals have begun again since, has nothing before it.
+    pub fn since(&self, first: &Self) -> Self {
+        let known: BTreeMap<PortKey, &Totals> = (first.ports.iter())
+            .map(|port| (port.key, &port.values.totals))
+            .collect();
+        let ports = self.ports.iter().map(|port| {
+            let before = known.get(&port.key).copied();
+            PortThen {
+                key: port.key,
+                values: port.values,
+                before: before
+                    .filter(|before| goes_on(before, &port.values.totals))
+                    .copied(),
+            }
+        });
+        Self {
+            time_ms: self.time_ms,
+            span_ms: self.time_ms.saturating_sub(first.time_ms).max(0),
+            ports: ports.collect(),
+        }
+    }
+}
+
+/// Whether totals count on from others: those that have begun again tell nothing of the time between.
+fn goes_on(before: &Totals, now: &Totals) -> bool {
+    before.iter().zip(now).all(|(old, new)| old <= new)
+}
+
 /// The newest reading among the rows, and the one before it that most of its ports have: rolled up, a port that left has a
 /// last row of its own.
 fn last_of(rows: Wanted) -> Option<PastReading> {
@@ -89,17 +119,12 @@ fn last_of(rows: Wanted) -> Option<PastReading> {
     let ports = ports.filter_map(|(key, rows)| {
         let (_, values) = rows.last()?;
         let before = before(rows).filter(|(time, _)| Some(*time) == before_ms);
-        // Totals that have begun again tell nothing of the time between.
-        let goes_on = |before: &Totals| {
-            before
-                .iter()
-                .zip(&values.totals)
-                .all(|(old, new)| old <= new)
-        };
         Some(PortThen {
             key: *key,
             values: *values,
-            before: before.map(|(_, values)| values.totals).filter(goes_on),
+            before: before
+                .map(|(_, values)| values.totals)
+                .filter(|before| goes_on(before, &values.totals)),
         })
     });
     Some(PastReading {

@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-NHY6LOHI.js", include_bytes!("chunk-NHY6LOHI.js")),
-    ("/chunk-OLRIPVSN.js", include_bytes!("chunk-OLRIPVSN.js")),
-    ("/chunk-PZAYNNMQ.js", include_bytes!("chunk-PZAYNNMQ.js")),
+    ("/chunk-QXFBGKKA.js", include_bytes!("chunk-QXFBGKKA.js")),
+    ("/chunk-UH52NEXJ.js", include_bytes!("chunk-UH52NEXJ.js")),
+    ("/chunk-VKPAPDXP.js", include_bytes!("chunk-VKPAPDXP.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-CRB5SSJR.js", include_bytes!("view-CRB5SSJR.js")),
-    ("/views-4VN2JJMD.js", include_bytes!("views-4VN2JJMD.js")),
+    ("/view-PWKDCW3U.js", include_bytes!("view-PWKDCW3U.js")),
+    ("/views-ZGGMM4UL.js", include_bytes!("views-ZGGMM4UL.js")),
 ]

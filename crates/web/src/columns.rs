@@ -3,7 +3,7 @@
 use weft_fabric::enums::{PhysState, PortState};
 use weft_fabric::{Guid, Port, PortNum, Topology};
 use weft_health::{Kind as Wrong, Page};
-use weft_manager::pm::Image;
+use weft_manager::pm::{Image, PortView, Reading};
 
 use crate::layout::{Layout, NO_PEER};
 
@@ -45,6 +45,8 @@ pub mod marks {
 const UNKNOWN: u8 = u8::MAX;
 /// Shares are in units of 0.5 %.
 const WHOLE: f64 = 200.0;
+/// Units of a rate of errors for each doubling of it.
+const DOUBLING: f64 = 8.0;
 
 /// Bytes of a single port that has changed: its place and its value.
 const PLACE_BYTES: usize = 5;
@@ -60,16 +62,24 @@ pub enum Kind {
     Load,
     /// Share of time in which data waits for credits.
     Wait,
+    /// Errors of the link a minute, on a logarithmic scale.
+    Errors,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::State, Self::Marks, Self::Load, Self::Wait];
+    pub const ALL: [Self; 5] = [
+        Self::State,
+        Self::Marks,
+        Self::Load,
+        Self::Wait,
+        Self::Errors,
+    ];
 }
 
 /// The columns of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Columns([Vec<u8>; 4]);
+pub struct Columns([Vec<u8>; Kind::ALL.len()]);
 
 /// What is other in a column than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,9 +98,9 @@ pub enum Change {
 impl Columns {
     /// The columns of a fabric, what was counted last and the page of what is wrong.
     pub fn of(layout: &Layout, topology: &Topology, shares: Shares, page: &Page) -> Self {
-        let Shares { load, wait } = shares;
+        let Shares { load, wait, errors } = shares;
         let (state, marks) = (states_of(layout, topology), marks_of(layout, page));
-        Self([state, marks, load, wait])
+        Self([state, marks, load, wait, errors])
     }
 
     /// A column.
@@ -208,27 +218,42 @@ fn ports_of(layout: &Layout, node: Guid, port: Option<PortNum>) -> std::ops::Ran
     }
 }
 
-/// Load and wait of each port.
+/// What was counted at each port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shares {
     load: Vec<u8>,
     wait: Vec<u8>,
+    errors: Vec<u8>,
 }
 
 impl Shares {
-    /// Those of an image; without an image before it, an image tells no rates.
+    /// Those of an image; without an image before it, an image tells no rates. Nothing is known of a port that was not read,
+    /// nor of what it sent where the other end was not read either.
     pub fn of(layout: &Layout, image: Option<&Image>) -> Self {
         let none = vec![UNKNOWN; layout.peers.len()];
         let mut shares = Self {
             load: none.clone(),
-            wait: none,
+            wait: none.clone(),
+            errors: none,
         };
-        let image = image.filter(|image| image.span_ns > 0);
-        for link in image.into_iter().flat_map(Image::links) {
-            for (end, sending) in link.ends.iter().zip(&link.sending) {
-                if let Some(at) = layout.port(end.node, end.port) {
-                    shares.load[at as usize] = share(sending.share);
-                    shares.wait[at as usize] = share(sending.wait);
+        let Some(image) = image.filter(|image| image.span_ns > 0) else {
+            return shares;
+        };
+        let minutes = image.span_ns as f64 / 60e9;
+        let is_read = |end: &PortView| matches!(end.reading, Reading::Done | Reading::ClearFailed);
+        for link in image.links() {
+            let read = link.ends.each_ref().map(is_read);
+            let ends = link.ends.iter().zip(&link.sending).zip(read);
+            for ((end, sending), own) in ends {
+                let Some(at) = layout.port(end.node, end.port).map(|at| at as usize) else {
+                    continue;
+                };
+                if read[0] || read[1] {
+                    shares.load[at] = share(sending.share);
+                }
+                if own {
+                    shares.wait[at] = share(sending.wait);
+                    shares.errors[at] = rate(end.link_errors() as f64 / minutes);
                 }
             }
         }
@@ -239,4 +264,21 @@ impl Shares {
 /// A share from 0 to 1 as a byte; what is more than nothing is at least one unit.
 fn share(share: f64) -> u8 {
     (share.clamp(0.0, 1.0) * WHOLE).ceil() as u8
+}
+
+/// A rate of errors as a byte; one error in any time is at least one unit.
+fn rate(per_minute: f64) -> u8 {
+    let units = (per_minute.ln_1p() / std::f64::consts::LN_2 * DOUBLING).ceil();
+    units.clamp(0.0, f64::from(UNKNOWN - 1)) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_of_errors_double_with_every_eighth_unit() {
+        let rates = [0.0, 1e-9, 1.0, 3.0, 1023.0, 1e6, 1e18].map(rate);
+        assert_eq!(rates, [0, 1, 8, 16, 80, 160, 254]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use weft_fabric::Guid;
 use weft_manager::sm::drains::{Drain, DrainUse};
-use weft_manager::sm::reroute::RoutePlan;
+use weft_manager::sm::reroute::{FlowEnd, PlannedFlow, PlannedFlows, RoutePlan};
 use weft_routing::quality::{Pattern, Quality};
 
 use super::{point_of, port};
@@ -64,6 +64,31 @@ impl From<RoutePlan> for v1::RoutePlan {
             after: Some(plan.after.into()),
             unlike_then: plan.unlike_then,
         }
+    }
+}
+
+impl From<PlannedFlows> for v1::PlannedFlows {
+    fn from(flows: PlannedFlows) -> Self {
+        Self {
+            fuller: flows.fuller.into_iter().map(flow).collect(),
+            emptier: flows.emptier.into_iter().map(flow).collect(),
+            fuller_links: flows.fuller_links,
+            emptier_links: flows.emptier_links,
+            same_links: flows.same_links,
+        }
+    }
+}
+
+fn flow(of: PlannedFlow) -> v1::PlannedFlow {
+    let end = |end: FlowEnd| v1::NamedPort {
+        port: Some(port((end.node, end.port))),
+        node_name: end.name,
+    };
+    v1::PlannedFlow {
+        from: Some(end(of.from)),
+        to: Some(end(of.to)),
+        before: of.before,
+        after: of.after,
     }
 }
 

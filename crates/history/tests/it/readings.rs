@@ -337,3 +337,40 @@ fn events_come_back_in_order_and_by_kind_and_node() {
     let expected: Vec<EventRow> = all.iter().filter(is_wanted).cloned().collect();
     assert!(!expected.is_empty() && read(span, &filter) == expected);
 }
+
+#[test]
+fn a_reading_since_an_earlier_one_has_the_counts_between() {
+    let key = |port| PortKey { guid: 7, port };
+    let port = |number, total| {
+        let mut totals = [0; _];
+        totals[0] = total;
+        PortRow {
+            key: key(number),
+            name: "edge1".into(),
+            values: PortValues {
+                totals,
+                link_quality: None,
+            },
+        }
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut recorder = Recorder::open(dir.path(), BUDGET).expect("a recorder");
+    // Port 2 begins again, and port 3 comes later.
+    let readings = [
+        vec![port(1, 10), port(2, 500)],
+        vec![port(1, 20), port(2, 600), port(3, 0)],
+        vec![port(1, 35), port(2, 40), port(3, 9)],
+    ];
+    for (number, ports) in (0..).zip(readings) {
+        recorder
+            .image(START + 10_000 * number, ports)
+            .expect("room");
+    }
+    let reader = Reader::new(dir.path());
+    let read = |time| reader.reading(time, &mut |word| panic!("{word}"));
+    let at = |time| read(time).expect("files").expect("a reading");
+    let over = at(START + 20_000).since(&at(START));
+    assert_eq!((over.time_ms, over.span_ms), (START + 20_000, 20_000));
+    let before = over.ports.iter().map(|port| port.before.map(|all| all[0]));
+    assert_eq!(before.collect::<Vec<_>>(), [Some(10), None, None]);
+}

@@ -10,6 +10,16 @@ use crate::rates;
 
 /// Bytes of a flit.
 const FLIT_BYTES: f64 = 8.0;
+/// Counters of errors of a link: those of the category Integrity.
+const LINK_ERRORS: [Counter; 7] = [
+    Counter::LocalLinkIntegrityErrors,
+    Counter::RcvErrors,
+    Counter::ExcessiveBufferOverruns,
+    Counter::LinkErrorRecovery,
+    Counter::LinkDowned,
+    Counter::UncorrectableErrors,
+    Counter::FmConfigErrors,
+];
 
 /// An active port of an image.
 #[derive(Debug, Clone)]
@@ -43,6 +53,13 @@ impl PortView<'_> {
     /// Events since the previous image.
     pub fn delta(&self) -> Delta {
         self.image.delta(self.place)
+    }
+
+    /// Errors of its link that it has counted since the previous image: those that the category Integrity weighs.
+    pub fn link_errors(&self) -> u64 {
+        let counters = self.delta().counters;
+        let counted = LINK_ERRORS.map(|counter| counters[counter as usize]);
+        counted.into_iter().fold(0, u64::saturating_add)
     }
 
     /// Share of its link that its data took, in units of 0.1 %.

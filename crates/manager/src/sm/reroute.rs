@@ -4,6 +4,7 @@
 //! manager, and [`Manager::adopt`] puts it in force unless something has changed in between. [`Basis::preview`] only
 //! makes the routes, also of a fabric that lacks links or is that of another moment.
 
+mod flows;
 mod preview;
 
 use std::cmp::Ordering;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use weft_fabric::{LinearTables, NodeId, PortNum, PortRef, SwitchIndex, Tick, UNREACHABLE};
-use weft_routing::quality::{Effort, Quality, assess};
+use weft_routing::quality::{Effort, Quality, assess_with_flows};
 use weft_routing::{AdaptiveSettings, EngineKind, RouteError};
 use weft_wire::enums::SmState;
 
@@ -22,6 +23,7 @@ use super::barred_links::Barred;
 use super::drains::{Drain, DrainError, Drains, LEFT_ASIDE};
 use super::plan::{Fabric, Held, Inactive, RouteInput, Routes, moves_halves, transition};
 use super::settings::Settings;
+pub use flows::{FlowEnd, PlannedFlow, PlannedFlows};
 pub use preview::Preview;
 
 /// Flows that the analysis of a plan follows in shifts, and in each kind of random patterns.
@@ -166,6 +168,8 @@ pub struct RoutePlan {
     pub before: Quality,
     /// Congestion of the planned routes.
     pub after: Quality,
+    /// What links carry before and after it.
+    pub flows: PlannedFlows,
 }
 
 impl Basis {
@@ -195,6 +199,16 @@ impl Basis {
         let held = &held.linear;
         let changed = changed_switches(held, new);
         let effort = self.effort();
+        let (quality, old_flows) = assess_with_flows(&present.routable, old, &effort);
+        let (quality_after, new_flows) = assess_with_flows(&planned.routable, new, &effort);
+        let before_flows = flows::Carried {
+            topology: &present.routable,
+            flows: &old_flows,
+        };
+        let after_flows = flows::Carried {
+            topology: &planned.routable,
+            flows: &new_flows,
+        };
         Ok(RoutePlan {
             engine_before: before.engine().to_string(),
             engine: routed.engine().to_string(),
@@ -209,8 +223,9 @@ impl Basis {
             disconnected: way.certificate.disconnected(),
             dependencies: way.certificate.dependencies(),
             unlike_then,
-            before: assess(&present.routable, old, &effort),
-            after: assess(&planned.routable, new, &effort),
+            before: quality,
+            after: quality_after,
+            flows: flows::planned(&before_flows, &after_flows),
         })
     }
 

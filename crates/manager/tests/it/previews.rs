@@ -10,7 +10,7 @@ use crate::common::{World, settings};
 use weft_emulator::io::Control;
 use weft_fabric::{Guid, Lid, NodeId, PortNum, PortRef};
 use weft_manager::sm::drains::Drain;
-use weft_manager::sm::reroute::{Change, Condition, RoutePlan};
+use weft_manager::sm::reroute::{Change, Condition, PlannedFlow, RoutePlan};
 use weft_manager::{Command, Input, Planner, Settings, SweepPhase};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -82,6 +82,27 @@ fn preview(world: &World) -> RoutePlan {
     let settings = world.manager.arrangement().settings;
     let change = Change::Settings(Box::new(settings));
     world.manager.basis(change).unwrap().plan().unwrap()
+}
+
+/// In a tree of two edge switches, with two hosts each, under two cores, what the drain of a core takes off its four links
+/// comes on those of the other one.
+#[test]
+fn flows_that_leave_a_drained_switch_are_told_link_by_link() {
+    let world = up("pgft:2;2,2;1,2;1,1;radix=4", settings());
+    let core = world.topology.switches().last().copied().unwrap();
+    let drained = guid(&world, core);
+    let basis = world.manager.basis(Change::Drain(Drain::Switch(drained)));
+    let flows = basis.unwrap().plan().unwrap().flows;
+    assert_eq!((flows.fuller_links, flows.emptier_links), (4, 4));
+    assert_eq!(flows.same_links, 0);
+    let is_of_it = |flow: &PlannedFlow| flow.from.node == drained || flow.to.node == drained;
+    assert!(flows.emptier.iter().all(is_of_it));
+    assert!(!flows.fuller.iter().any(is_of_it));
+    let loads = |flows: &[PlannedFlow]| -> Vec<(f64, f64)> {
+        flows.iter().map(|flow| (flow.before, flow.after)).collect()
+    };
+    assert_eq!(loads(&flows.emptier), [(2.0, 0.0); 4]);
+    assert_eq!(loads(&flows.fuller), [(2.0, 4.0); 4]);
 }
 
 /// Drains this part and no other.

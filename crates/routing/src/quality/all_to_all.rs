@@ -46,8 +46,17 @@ struct Loads {
     unroutable: u64,
 }
 
-/// Follows all of them; also returns the number of pairs without a route.
-pub(super) fn assess(view: &View<'_>) -> (AllToAll, u64) {
+/// What all flows together cause.
+pub(super) struct Followed {
+    pub(super) summary: AllToAll,
+    /// Pairs without a route.
+    pub(super) unroutable: u64,
+    /// Flows, by link.
+    pub(super) flows: Vec<f64>,
+}
+
+/// Follows all of them.
+pub(super) fn assess(view: &View<'_>) -> Followed {
     let senders = Senders::new(view);
     let tasks = view.hosts.par_chunks(TASK);
     let empty = || senders.no_loads(view);
@@ -56,7 +65,15 @@ pub(super) fn assess(view: &View<'_>) -> (AllToAll, u64) {
         loads
     };
     let loads = tasks.fold(empty, one).reduce(empty, Loads::merge);
-    (senders.summary(view, &loads), loads.unroutable)
+    Followed {
+        summary: senders.summary(view, &loads),
+        unroutable: loads.unroutable,
+        flows: loads.parts.iter().map(|parts| flows(*parts)).collect(),
+    }
+}
+
+fn flows(parts: u64) -> f64 {
+    parts as f64 / f64::from(PARTS)
 }
 
 /// Hosts of each switch that has some.
@@ -117,7 +134,7 @@ impl Senders {
         let links: Vec<usize> = (0..view.links())
             .filter(|link| view.is_link(*link))
             .collect();
-        let flows = |link: &usize| loads.parts[*link] as f64 / f64::from(PARTS);
+        let flows = |link: &usize| flows(loads.parts[*link]);
         let count = links.len().max(1) as f64;
         let mean = links.iter().map(flows).sum::<f64>() / count;
         let squares = links.iter().map(|link| (flows(link) - mean).powi(2));

@@ -75,19 +75,34 @@ pub struct Quality {
     pub bisection: Pattern,
 }
 
+/// Flows on each working link between switches, by the port that sends.
+pub type LinkFlows = BTreeMap<PortRef, f64>;
+
 /// Judges linear tables. Adaptive groups are not looked at: they move flows away from links that
 /// are found to be busy here.
 pub fn assess(topology: &Topology, linear: &LinearTables, effort: &Effort) -> Quality {
+    assess_with_flows(topology, linear, effort).0
+}
+
+/// Judges linear tables, and tells the flows on each link when every host sends to every other one.
+pub fn assess_with_flows(
+    topology: &Topology,
+    linear: &LinearTables,
+    effort: &Effort,
+) -> (Quality, LinkFlows) {
     let view = View::new(topology, linear);
-    let (all_to_all, unroutable) = all_to_all::assess(&view);
-    Quality {
+    let followed = all_to_all::assess(&view);
+    let quality = Quality {
         hosts: view.hosts.len() as u32,
-        unroutable,
-        all_to_all,
+        unroutable: followed.unroutable,
+        all_to_all: followed.summary,
         shifts: patterns::shifts(&view, effort.shifts),
         permutations: patterns::permutations(&view, effort.permutations, effort.seed),
         bisection: patterns::bisections(&view, effort.bisections, effort.seed),
-    }
+    };
+    let links = view.senders(topology).zip(followed.flows);
+    let links = links.enumerate().filter(|(link, _)| view.is_link(*link));
+    (quality, links.map(|(_, flows)| flows).collect())
 }
 
 /// Assesses linear tables under one pattern: pairs of a sending and a receiving host port, each of

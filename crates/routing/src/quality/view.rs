@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weft_fabric::enums::PortState;
-use weft_fabric::{Lid, LinearTables, PortRef, SwitchIndex, Topology};
+use weft_fabric::{Lid, LinearTables, NodeId, PortRef, SwitchIndex, Topology};
 
 use super::PARTS;
 
@@ -69,18 +69,20 @@ impl<'a> View<'a> {
     fn read_links(&mut self, topology: &Topology) {
         for &node in topology.switches() {
             self.first.push(self.next.len() as u32);
-            let ports = topology
-                .node(node)
-                .into_iter()
-                .flat_map(|node| node.ports());
-            for (port, _) in ports {
-                let far = working_peer(topology, PortRef { node, port });
+            for at in ports(topology, node) {
+                let far = working_peer(topology, at);
                 let far = far.filter(|far| far.node != node);
                 let to = far.and_then(|far| topology.switch_index(far.node));
                 self.next.push(to.map_or(NONE, |to| to.0));
             }
         }
         self.first.push(self.next.len() as u32);
+    }
+
+    /// The sending port of each link, in their order; `topology` is the one that was read.
+    pub(super) fn senders(&self, topology: &Topology) -> impl Iterator<Item = PortRef> {
+        let switches = topology.switches().iter();
+        switches.flat_map(|node| ports(topology, *node))
     }
 
     /// Puts hosts of one switch together, and switches with hosts by distance: the first one left
@@ -175,6 +177,13 @@ impl<'a> View<'a> {
             at = self.next[link];
         }
     }
+}
+
+/// All ports of a switch, in order.
+fn ports(topology: &Topology, node: NodeId) -> impl Iterator<Item = PortRef> {
+    let ports = topology.node(node).into_iter();
+    let ports = ports.flat_map(|node| node.ports());
+    ports.map(move |(port, _)| PortRef { node, port })
 }
 
 fn hosts(topology: &Topology) -> Vec<Host> {

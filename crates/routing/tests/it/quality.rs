@@ -8,7 +8,7 @@ use crate::common::{degrade, fabric, home, hops, irregular, routed, settings, wa
 use proptest::prelude::*;
 use weft_fabric::{LinearTables, NodeId, PortNum, PortRef, SwitchIndex, Topology};
 use weft_routing::EngineKind;
-use weft_routing::quality::{Effort, Quality, assess, assess_pattern};
+use weft_routing::quality::{Effort, Quality, assess, assess_pattern, assess_with_flows};
 
 /// Two edge switches with two hosts each under two cores.
 const SMALL: &str = "pgft:2;2,2;1,2;1,1;radix=4";
@@ -42,6 +42,22 @@ fn a_whole_tree_is_perfect_under_shifts() {
         assert_eq!(found.shifts.bandwidth, 1.0);
         // One path: one receiver a link. Several: each link leads to both.
         assert_eq!(all.risk, if lmc == 0 { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn flows_of_links_are_those_of_every_pair() {
+    let topology = fabric(SMALL, 0);
+    let tables = tables(&topology, EngineKind::Dmodc);
+    let (quality, flows) = assess_with_flows(&topology, &tables, &small_effort());
+    assert_eq!(quality, assess(&topology, &tables, &small_effort()));
+    // Each edge switch has a link to each core; two hosts send to one host over each of the eight directions.
+    assert_eq!(flows.len(), 8);
+    for (from, flows) in flows {
+        assert!(topology.switch_index(from.node).is_some());
+        let to = topology.peer(from).unwrap();
+        assert!(topology.switch_index(to.node).is_some());
+        assert_eq!(flows, 2.0);
     }
 }
 

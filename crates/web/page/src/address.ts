@@ -1,11 +1,12 @@
 // The address of a view: everything after `#`, so that it can be sent to somebody else. After `?last=` is the time that the
-// timeline shows, where it is not an hour; after an `@` the moment of the past that it is about, where it is not about now.
+// timeline shows, where it is not an hour; after an `@` the moment of the past that it is about, where it is not about now, or
+// the first and the last moment of a span, with `..` between them.
 import { batch, signal } from "@preact/signals";
 import { guidText } from "./words";
 
 /** What ports are coloured by. */
-export type Paint = "state" | "load" | "wait" | "change";
-export const PAINTS: Paint[] = ["state", "load", "wait", "change"];
+export type Paint = "state" | "load" | "wait" | "errors" | "change";
+export const PAINTS: Paint[] = ["state", "load", "wait", "errors", "change"];
 
 /** What pairs of switches are coloured by. */
 export type MatrixPaint = "load" | "imbalance";
@@ -34,15 +35,17 @@ export type View =
   /** Results from a file, or the live emulation. */
   | { kind: "experiments"; live: boolean };
 
-/** The address of a view, of the moment that is looked at. */
+/** The address of a view, of the moment or the span that is looked at. */
 export function addressOf(view: View): string {
-  return addressAt(view, moment.value);
+  return addressAt(view, moment.value, start.value);
 }
 
-/** The address of a view, of a moment; of now without one. */
-export function addressAt(view: View, moment: Date | undefined): string {
+/** The address of a view, of a moment, of now without one; of the span up to it, where that has a start. */
+export function addressAt(view: View, moment: Date | undefined, start?: Date): string {
   const [last] = SPANS.find(([, seconds]) => seconds === range.value && seconds !== HOUR) ?? [""];
-  return nameOf(view) + (last && `?last=${last}`) + (moment === undefined ? "" : `@${moment.toISOString().replace(".000Z", "Z")}`);
+  const text = (time: Date) => time.toISOString().replace(".000Z", "Z");
+  const span = start === undefined ? "" : `${text(start)}..`;
+  return nameOf(view) + (last && `?last=${last}`) + (moment === undefined ? "" : `@${span}${text(moment)}`);
 }
 
 function nameOf(view: View): string {
@@ -132,10 +135,17 @@ function isGuid(text: string | undefined): text is string {
   return /^0x[0-9a-f]{1,16}$/i.test(text ?? "");
 }
 
-/** The moment of an address; none where it has none, or one that has not come yet. */
+/** The moment of an address, of a span the last; none where it has none, or one that has not come yet. */
 export function momentOf(hash: string): Date | undefined {
-  const time = Date.parse(/@(.+)$/.exec(hash)?.[1] ?? "");
+  const time = Date.parse(/@(?:.*\.\.)?(.+)$/.exec(hash)?.[1] ?? "");
   return time <= Date.now() ? new Date(time) : undefined;
+}
+
+/** The first moment of the span of an address; none where it has none, or one that is not before its last. */
+export function startOf(hash: string): Date | undefined {
+  const time = Date.parse(/@(.+)\.\./.exec(hash)?.[1] ?? "");
+  const end = momentOf(hash);
+  return end !== undefined && time < end.getTime() ? new Date(time) : undefined;
 }
 
 /** Seconds that the timeline of an address shows. */
@@ -145,16 +155,19 @@ export function rangeOf(hash: string): number {
 }
 
 export const view = signal<View>(viewOf(location.hash));
-/** The moment that is looked at; none for now. */
+/** The moment that is looked at, of a span its last; none for now. */
 export const moment = signal<Date | undefined>(momentOf(location.hash));
+/** The first moment of the span that is looked at; none where it is a single moment, or now. */
+export const start = signal<Date | undefined>(startOf(location.hash));
 /** Seconds that the timeline shows. */
 export const range = signal<number>(rangeOf(location.hash));
 addEventListener("hashchange", () => {
   batch(() => {
     range.value = rangeOf(location.hash);
     view.value = viewOf(location.hash);
-    const next = momentOf(location.hash);
-    if (next?.getTime() !== moment.value?.getTime()) moment.value = next;
+    for (const [own, next] of [[moment, momentOf(location.hash)], [start, startOf(location.hash)]] as const) {
+      if (next?.getTime() !== own.value?.getTime()) own.value = next;
+    }
   });
 });
 
@@ -168,7 +181,10 @@ export function showLast(seconds: number): void {
   location.replace(addressOf(view.value));
 }
 
-/** Looks at another moment, in the same view; a moment that is chosen by moving over others leaves no trace of these. */
-export function goTo(moment: Date | undefined): void {
-  location.replace(addressAt(view.value, moment));
+/**
+ * Looks at another moment, or at the span up to it, in the same view; a moment that is chosen by moving over others leaves no
+ * trace of these.
+ */
+export function goTo(moment: Date | undefined, start?: Date): void {
+  location.replace(addressAt(view.value, moment, start));
 }

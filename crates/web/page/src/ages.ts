@@ -1,8 +1,8 @@
 // When the node or the cable of each port changed last, as far back as events are known.
 import { computed } from "@preact/signals";
-import { moment, range } from "./address";
+import { moment, range, start } from "./address";
 import { type Layout, NO_PEER, WHOLE } from "./fabric";
-import { all, kept } from "./history";
+import { kept, looked } from "./history";
 import { rampOf, Shade } from "./kinds";
 import { layout, shades } from "./store";
 
@@ -13,7 +13,7 @@ const FRESH = 10_000;
 export const changed = computed(() => {
   const out = new Map<number, Date>();
   const nodes = layout.value;
-  for (const event of nodes === undefined ? [] : all.value) {
+  for (const event of nodes === undefined ? [] : looked.value) {
     const isLater = moment.value !== undefined && event.time > moment.value;
     if (nodes === undefined || !event.changes || event.guid === undefined || isLater) continue;
     for (const place of [{ guid: event.guid, port: event.port ?? 0 }, ...(event.also ?? [])]) {
@@ -39,7 +39,9 @@ function portsOf(nodes: Layout, guid: bigint, number: number): number[] {
 export function aged(): Uint8Array {
   const out = shades.value.slice();
   const now = (moment.value ?? new Date()).getTime();
-  const longest = Math.log1p((kept.value === undefined ? performance.now() : range.value * 1_000) / FRESH);
+  const first = start.value?.getTime();
+  const known = first !== undefined ? now - first : kept.value === undefined ? performance.now() : range.value * 1_000;
+  const longest = Math.log1p(known / FRESH);
   out.forEach((shade, port) => {
     if (shade === Shade.Active) out[port] = rampOf(0);
   });

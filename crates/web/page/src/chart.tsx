@@ -3,7 +3,7 @@ import { UNKNOWN, WHOLE } from "./fabric";
 import { SaveDrawing } from "./saving";
 import { readings } from "./store";
 import { useWidth } from "./width";
-import { fitting } from "./words";
+import { fitting, zone } from "./words";
 
 const HIGH = 150;
 /** Room for the labels, pixels: left of the lines, and below. */
@@ -32,11 +32,6 @@ function clockOf(time: number, span: number): string {
   return date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
-/** The zone of times here. */
-export function zone(): string {
-  return new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").at(-1) ?? "";
-}
-
 /** Multiples of a step within bounds. */
 function ticks(from: number, to: number, step: number): number[] {
   const first = Math.ceil(from / step);
@@ -63,6 +58,40 @@ export function pathOf(points: [number, number | null][]): string {
       return part;
     })
     .join("");
+}
+
+interface AxisProps {
+  /** Seconds since 1970. */
+  from: number;
+  to: number;
+  /** Where the time begins, and where the drawing ends, pixels. */
+  left: number;
+  wide: number;
+  top: number;
+  high: number;
+  /** Room for the times. */
+  below: number;
+}
+
+/** Where a time is in a drawing. */
+function placeOf(time: number, { from, to, left, wide }: AxisProps): number {
+  return left + ((time - from) / (to - from)) * (wide - left - 8);
+}
+
+/** Lines at whole times, with the times below. */
+export function TimeAxis(axis: AxisProps) {
+  const { from, to, left, wide, top, high, below } = axis;
+  const step = TIMES.find((step) => (wide - left) / ((to - from) / step) >= TIME_ROOM) ?? 7 * 86_400;
+  return (
+    <>
+      {ticks(from, to, step).map((time) => (
+        <g key={time}>
+          <path class="grid" d={`M${placeOf(time, axis)} ${top}V${high - below}`} />
+          <text x={Math.max(left, Math.min(placeOf(time, axis), wide - 34))} y={high - 6} text-anchor="middle">{clockOf(time, to - from)}</text>
+        </g>
+      ))}
+    </>
+  );
 }
 
 interface PlotProps {
@@ -98,9 +127,8 @@ function Lines({ lines, from, to, least, text, wide }: PlotProps & { wide: numbe
   const most = lines.reduce((most, { points }) => points.reduce((most, [, value]) => Math.max(most, (value ?? 0) * 1.1), most), least);
   const top = lines.length * LEGEND + 6;
   const high = HIGH + top;
-  const x = (time: number) => LEFT + ((time - from) / (to - from)) * (wide - LEFT - 8);
+  const axis = { from, to, left: LEFT, wide, top, high, below: BELOW };
   const y = (value: number) => top + (1 - value / most) * (HIGH - BELOW);
-  const timeStep = TIMES.find((step) => (wide - LEFT) / ((to - from) / step) >= TIME_ROOM) ?? 7 * 86_400;
   return (
     <svg width={wide} height={high}>
       {ticks(0, most, stepOf(most)).map((value) => (
@@ -109,14 +137,9 @@ function Lines({ lines, from, to, least, text, wide }: PlotProps & { wide: numbe
           <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">{text(value)}</text>
         </g>
       ))}
-      {ticks(from, to, timeStep).map((time) => (
-        <g key={time}>
-          <path class="grid" d={`M${x(time)} ${top}V${high - BELOW}`} />
-          <text x={Math.max(LEFT, Math.min(x(time), wide - 34))} y={high - 6} text-anchor="middle">{clockOf(time, to - from)}</text>
-        </g>
-      ))}
+      <TimeAxis {...axis} />
       {lines.map(({ name, points }, at) => {
-        const placed = points.map(([time, value]): [number, number | null] => [x(time), value === null ? null : y(value)]);
+        const placed = points.map(([time, value]): [number, number | null] => [placeOf(time, axis), value === null ? null : y(value)]);
         const last = placed.at(-1);
         return (
           <g key={at} class={`line${at}`}>

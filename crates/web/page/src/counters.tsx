@@ -1,10 +1,10 @@
 // The counters of a port, and those of its lanes.
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { PortCounts } from "../gen/weft/v1/counters_pb";
-import { moment } from "./address";
+import { moment, start } from "./address";
 import { counterCalls } from "./calls";
 import { Lanes } from "./lanes";
-import { at } from "./past";
+import { asked, at } from "./past";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
 import { clock } from "./words";
@@ -14,8 +14,16 @@ const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkD
 /** Time from one reading to the next, milliseconds. */
 const PACE = 2_000;
 
+/** What a total has grown by. */
+function moreText(now: bigint, before: unknown): string {
+  return typeof before !== "bigint" ? "" : now < before ? "began again" : (now - before).toLocaleString("en");
+}
+
 export function Counters({ guid, number }: { guid: bigint; number: number }) {
   const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, selection: { lanes: moment.value === undefined }, ...at() }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
+  const first = start.value;
+  const before = usePolled(async (options) => (first === undefined ? undefined : await counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, at: asked(first) }, options)), 0, [guid, number, first]);
+  const counted = before.answer?.port?.totals;
   const port = answer?.port;
   const image = answer?.image;
   if (port === undefined) {
@@ -32,11 +40,12 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Counters">
         <table>
-          <thead><tr><th scope="col">Counter</th><th scope="col" class="number">Total</th></tr></thead>
+          <thead><tr><th scope="col">Counter</th>{counted !== undefined && <th scope="col" class="number">In the span</th>}<th scope="col" class="number">Total</th></tr></thead>
           <tbody>
             {shown.map(([name, value]) => (
               <tr key={name} class={value > 0n && /error|discard|downed|overrun/i.test(name) ? "wrong" : ""}>
                 <td>{name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}</td>
+                {counted !== undefined && <td class="number">{moreText(value, counted[name])}</td>}
                 <td class="number">{value.toLocaleString("en")}</td>
               </tr>
             ))}
@@ -44,6 +53,7 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
         </table>
         <SaveTable name="counters" />
       </div>
+      {first !== undefined && before.failed !== "" && <p class="quiet">What was counted in the span is not known: <bdi>{before.failed}</bdi></p>}
       <p class="quiet">Counters that are 0 and not shown: {totals.length - shown.length}. Data in flits of 8 bytes.</p>
       {moment.value === undefined && <Lanes lanes={port.lanes} />}
     </>

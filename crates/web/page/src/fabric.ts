@@ -14,8 +14,8 @@ export const State = { Empty: 0, Active: 1, Rising: 2, Lost: 3, Disabled: 4, Unu
 /** What is wrong with a port, as bits. */
 export const Mark = { Slow: 1, Errors: 2, Flapping: 4, OutOfUse: 8, Drained: 16, Other: 32 } as const;
 /** Columns by the number of their kind. */
-export const Kind = { State: 1, Marks: 2, Load: 3, Wait: 4 } as const;
-const KINDS = [Kind.State, Kind.Marks, Kind.Load, Kind.Wait];
+export const Kind = { State: 1, Marks: 2, Load: 3, Wait: 4, Errors: 5 } as const;
+const KINDS = [Kind.State, Kind.Marks, Kind.Load, Kind.Wait, Kind.Errors];
 
 /** The parts of GetLayoutResponse that are read here. */
 export interface LayoutMessage {

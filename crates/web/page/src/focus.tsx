@@ -6,6 +6,7 @@ import { Counters } from "./counters";
 import { type Layout, NO_PEER, NO_TIER } from "./fabric";
 import { One } from "./health";
 import { kept } from "./history";
+import { Events } from "./happened";
 import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Cable } from "./cable";
@@ -14,7 +15,7 @@ import { PortOrders } from "./port_orders";
 import { Quarantine } from "./quarantine";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
-import { Events, Since } from "./timeline";
+import { Since } from "./timeline";
 import { guidText } from "./words";
 
 export function Focus({ guid, port }: { guid: bigint; port: number }) {

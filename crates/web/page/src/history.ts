@@ -5,7 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { type Change, ChangeOrigin } from "../gen/weft/v1/change_pb";
 import type { ListPastEventsResponse } from "../gen/weft/v1/history_pb";
 import { WatchResponseSchema } from "../gen/weft/v1/watch_pb";
-import { range } from "./address";
+import { moment, range, start } from "./address";
 import { changeCalls, historyCalls, PATIENCE, whyOf } from "./api";
 import { placesOf, type Told, told } from "./events";
 import { events } from "./store";
@@ -40,6 +40,12 @@ export const all = computed(() => {
   const known = new Set(before.map((event) => event.token));
   const fresh = events.value.filter((event) => !known.has(event.token));
   return [...fresh, ...before].sort((a, b) => b.time.getTime() - a.time.getTime());
+});
+
+/** What is told of the span that is looked at; without one all. */
+export const looked = computed(() => {
+  const [first, last] = [start.value, moment.value];
+  return first === undefined || last === undefined ? all.value : all.value.filter(({ time }) => time >= first && time <= last);
 });
 
 /** The reading that is under way. */

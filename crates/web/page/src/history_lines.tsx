@@ -2,14 +2,14 @@
 import { durationFromMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { PortRates } from "../gen/weft/v1/counters_pb";
 import type { CounterSample } from "../gen/weft/v1/history_pb";
-import { go, moment, range, view } from "./address";
+import { go, moment, range, start, view } from "./address";
 import { historyCalls } from "./api";
 import { Plot, type Series } from "./chart";
 import { RANGES } from "./history";
 import { byteRate, FLIT } from "./lanes";
 import { type Options, usePolled } from "./poll";
 import { saveCsv } from "./save";
-import { clock } from "./words";
+import { between, clock } from "./words";
 
 /** Least time from one reading to the next, milliseconds; it is at least that from one point to the next. */
 const PACE = 10_000;
@@ -46,7 +46,8 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
   const kind = KINDS.find(({ name }) => name === asked) ?? KINDS[0];
   const choose = ({ name }: Kind) => view.value.kind === "focus" && go({ kind: "focus", guid, port: view.value.port, ...(name === KINDS[0].name ? {} : { lines: name }) });
   const to = moment.value;
-  const span = range.value;
+  const first = start.value;
+  const span = first === undefined || to === undefined ? range.value : (to.getTime() - first.getTime()) / 1_000;
   const ask = async (options: Options) => {
     const end = to ?? new Date();
     const from = new Date(end.getTime() - span * 1_000);
@@ -57,16 +58,17 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
     return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
   };
   const { answer, failed } = usePolled(ask, to === undefined ? Math.max(PACE, (span / POINTS) * 1_000) : 0, [guid, number, to, span, kind]);
-  const words = RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour";
+  const last = `over the last ${RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour"}`;
+  const words = first === undefined || to === undefined ? `${last}${to === undefined ? "" : ` before ${clock(to)}`}` : between(first, to);
   return (
     <>
-      <h2>Over the last {words}{to !== undefined && ` before ${clock(to)}`}</h2>
+      <h2 class="sentence">{words}</h2>
       <p class="paints">{KINDS.map((one) => <button type="button" key={one.name} class={one === kind ? "chip on" : "chip"} aria-pressed={one === kind} onClick={() => choose(one)}>{one.name}</button>)}</p>
       {answer === undefined && <p class="quiet"><bdi>{failed}</bdi></p>}
       {answer !== undefined && answer.samples.length === 0 && <p class="quiet">No reading of it is kept of that time.</p>}
       {answer !== undefined && answer.samples.length > 0 && (
         <>
-          <Plot name={`${kind.name} of ${title}`} label={`${kind.name} of ${title} over the last ${words}; the table has the values`} lines={seriesOf(kind, answer.samples)} from={answer.from} to={answer.to} least={1} text={kind.text} />
+          <Plot name={`${kind.name} of ${title}`} label={`${kind.name} of ${title} ${words}; the table has the values`} lines={seriesOf(kind, answer.samples)} from={answer.from} to={answer.to} least={1} text={kind.text} />
           <Table kind={kind} samples={answer.samples} title={title} />
         </>
       )}

@@ -66,6 +66,30 @@ export function rampOf(share: number): number {
   return Shade.Ramp + Math.round((Math.min(share, WHOLE) / WHOLE) * (RAMP_STEPS - 1));
 }
 
+/** Units of a rate of errors for each doubling of it. */
+const DOUBLING = 8;
+/** The rate of errors of the strongest colour: 1,000,000 a minute. The weakest stands out from that of no errors. */
+const [ERRORS_MAX, ERRORS_LEAST] = [160, 0.25];
+
+/** The place in the palette of a rate of errors. */
+export function errorsRamp(rate: number): number {
+  if (rate === UNKNOWN || rate === 0) return rampOf(rate);
+  return rampOf((ERRORS_LEAST + (1 - ERRORS_LEAST) * Math.min(1, rate / ERRORS_MAX)) * WHOLE);
+}
+
+/** Errors in so many minutes, two digits of them; none where it is not known. */
+export function errorsOf(rate: number, minutes = 1): number | undefined {
+  return rate === UNKNOWN ? undefined : Number(((2 ** (rate / DOUBLING) - 1) * minutes).toPrecision(2));
+}
+
+/** A rate of errors in words. */
+export function errorsText(rate: number): string {
+  const known = errorsOf(rate);
+  if (known === undefined) return "unknown";
+  if (known === 0) return "none";
+  return known < 1 ? `${errorsOf(rate, 60)} an hour` : `${known.toLocaleString("en")} a minute`;
+}
+
 export function isWrong(shade: number): boolean {
   return WRONG.has(shade);
 }
@@ -79,13 +103,13 @@ export function busier(a: number, b: number): number {
   return a === UNKNOWN ? b : b === UNKNOWN ? a : Math.max(a, b);
 }
 
-/** Places by their shares, the greatest first; those whose share is not known come last. */
+/** Places by their shares or rates, the greatest first; those of which none is known come last. */
 export function byShare(places: number[], shareOf: (place: number) => number): number[] {
-  const buckets: number[][] = Array.from({ length: WHOLE + 1 }, () => []);
+  const buckets: number[][] = Array.from({ length: UNKNOWN }, () => []);
   const rest: number[] = [];
   for (const place of places) {
     const share = shareOf(place);
-    (share === UNKNOWN ? rest : buckets[Math.min(share, WHOLE)]).push(place);
+    (share === UNKNOWN ? rest : buckets[share]).push(place);
   }
   return [...buckets.reverse().flat(), ...rest];
 }

@@ -8,7 +8,7 @@ import { enter, LinkRefused } from "./link";
 import { Overview } from "./overview";
 import { SearchBox } from "./search";
 import { again, events, follow, health, layout, lost, source, theme } from "./store";
-import { AsOf, EventsView, Timeline } from "./timeline";
+import { AsOf, Timeline } from "./timeline";
 import { Who } from "./who";
 import { clock } from "./words";
 
@@ -58,7 +58,7 @@ function App() {
         {now.kind === "group" && <Later of={views} title="Multicast group">{(all) => <all.GroupView mgid={now.mgid} />}</Later>}
         {now.kind === "plans" && <Later of={views} title="Plans">{(all) => <all.Plans guid={now.guid} port={now.port} />}</Later>}
         {now.kind === "plan" && <Later of={views} title="Plan">{(all) => <all.PlanView id={now.id} />}</Later>}
-        {now.kind === "events" && <EventsView />}
+        {now.kind === "events" && <Later of={views} title="Events">{(all) => <all.EventsView />}</Later>}
         {now.kind === "experiments" && <Later of={experiments} title="Experiments">{(all) => <all.Experiments live={now.live} />}</Later>}
       </main>
       {/* After the first picture: the past is read beside it. */}

@@ -4,19 +4,21 @@ import { useEffect, useRef } from "preact/hooks";
 import { aged, changed } from "./ages";
 import { addressOf, go, PAINTS, type Paint, view } from "./address";
 import { Canvas, type Hovered } from "./canvas";
-import { Kind, type Layout } from "./fabric";
+import { Kind, type Layout, State } from "./fabric";
 import { Figures, Findings, Verdict } from "./health";
-import { isWrong, KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
+import { errorsText, isWrong, KINDS, kindOf, percent, Shade, shadeOf } from "./kinds";
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
-import { Ramp } from "./ramp";
+import { ErrorsRamp, Ramp } from "./ramp";
 import { kept } from "./history";
 import { beat, columns, counts, layout, painted, scheme, shades, theme } from "./store";
 import { PortsTable } from "./tables";
 import { Since } from "./timeline";
 import { clock, many } from "./words";
 
-const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits", change: "last change" };
+const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits", errors: "errors", change: "last change" };
+/** What is counted as an error. */
+const ERRORS_COUNTED = "What the port has counted of its link since the reading before: LocalLinkIntegrityErrors, RcvErrors, ExcessiveBufferOverruns, LinkErrorRecovery, LinkDowned, UncorrectableErrors and FMConfigErrors";
 
 export function Overview({ paint }: { paint: Paint }) {
   return (
@@ -51,10 +53,12 @@ function Paints({ paint }: { paint: Paint }) {
 function Legend({ paint }: { paint: Paint }) {
   scheme.value;
   const dark = isDark(theme.value);
-  const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled));
+  const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || (wrong && !(paint === "errors" && shade === Shade.Errors)) || shade === Shade.Disabled));
   return (
     <ul class="legend">
-      {paint !== "state" && <li>{paint === "change" ? <Ramp from={kept.value?.missing ? "not known" : <>not <Since /></>} to="just now" /> : <Ramp />}</li>}
+      {(paint === "load" || paint === "wait") && <li><Ramp /></li>}
+      {paint === "errors" && <li title={ERRORS_COUNTED}><ErrorsRamp /></li>}
+      {paint === "change" && <li><Ramp from={kept.value?.missing ? "not known" : <>not <Since /></>} to="just now" /></li>}
       {shown.map(({ shade, name, what }) => (
         <li key={shade} title={what}>
           <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />
@@ -161,7 +165,7 @@ function Tip({ hovered }: { hovered: Hovered }) {
           <br />
           port {nodes.number(port)}: {kindOf(shade).name}
           {far !== undefined && peer !== undefined && <>, to <bdi>{nodes.names[far]}</bdi> port {nodes.number(peer)}</>}
-          {shade === Shade.Active && <><br />load {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}</>}
+          {now.get(Kind.State)[port] === State.Active && <><br />load {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}, errors {errorsText(now.get(Kind.Errors)[port])}</>}
           {since !== undefined && <><br />last change {clock(since)}</>}
         </>
       )}

@@ -1,9 +1,9 @@
-// The fabric of a moment of the past, which the daemon keeps.
+// The fabric of a moment of the past, which the daemon keeps; of a span at its end, with what was counted over it.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { batch, effect, signal } from "@preact/signals";
 import type { MomentSchema, MomentShown } from "../gen/weft/v1/moment_pb";
-import { moment } from "./address";
+import { moment, start } from "./address";
 import { healthCalls, PATIENCE, web, whyOf } from "./api";
 import { Columns, Layout } from "./fabric";
 import { type Past, past } from "./store";
@@ -17,8 +17,9 @@ export interface Shown {
   time: Date;
   since: Date | undefined;
   sweep: bigint;
-  /** When the counters were read that loads are of. */
+  /** When the counters were read that loads are of, and how long before that the time begins over which they are, milliseconds. */
   counted: Date | undefined;
+  over: number;
 }
 /** Why the moment that was chosen cannot be shown; empty where it can. */
 export const lacking = signal("");
@@ -28,7 +29,8 @@ export function at(): { at?: MessageInitShape<typeof MomentSchema> } {
   return moment.value === undefined ? {} : { at: asked(moment.value) };
 }
 
-function asked(time: Date): MessageInitShape<typeof MomentSchema> {
+/** A time as a moment of a request. */
+export function asked(time: Date): MessageInitShape<typeof MomentSchema> {
   return { moment: { case: "time", value: timestampFromDate(time) } };
 }
 
@@ -38,35 +40,36 @@ function show(fabric: Past | undefined, moment: Shown | undefined, why: string):
   });
 }
 
-async function read(time: Date, signal: AbortSignal): Promise<void> {
+async function read(time: Date, first: Date | undefined, signal: AbortSignal): Promise<void> {
   const options = { timeoutMs: 3 * PATIENCE, signal };
   const at = asked(time);
   try {
     // A state may have been kept without the page of what was wrong.
-    const [then, health] = await Promise.all([web.getPast({ at }, options), healthCalls.getHealth({ at }, options).catch(() => undefined)]);
+    const [then, health] = await Promise.all([web.getPast({ at, ...(first === undefined ? {} : { from: timestampFromDate(first) }) }, options), healthCalls.getHealth({ at }, options).catch(() => undefined)]);
     if (signal.aborted || then.layout === undefined) return;
     const layout = new Layout(then.layout);
     const columns = new Columns(layout.ports);
     then.columns.forEach((column) => columns.take(column));
     const counted = then.countedTime && timestampDate(then.countedTime);
-    show({ layout, columns, health }, shownOf(time, then.moment, counted), "");
+    const over = then.countedSpan === undefined ? 0 : durationMs(then.countedSpan);
+    show({ layout, columns, health }, { ...shownOf(time, then.moment), counted, over }, "");
   } catch (error) {
     if (!signal.aborted) show(undefined, undefined, whyOf(error));
   }
 }
 
-function shownOf(time: Date, then: MomentShown | undefined, counted: Date | undefined): Shown {
-  return { time, since: then?.since && timestampDate(then.since), sweep: then?.sweep ?? 0n, counted };
+function shownOf(time: Date, then: MomentShown | undefined) {
+  return { time, since: then?.since && timestampDate(then.since), sweep: then?.sweep ?? 0n };
 }
 
 effect(() => {
-  const time = moment.value;
+  const [time, first] = [moment.value, start.value];
   if (time === undefined) {
     show(undefined, undefined, "");
     return undefined;
   }
   const ended = new AbortController();
-  const timer = setTimeout(() => void read(time, ended.signal), REST);
+  const timer = setTimeout(() => void read(time, first, ended.signal), REST);
   return () => {
     clearTimeout(timer);
     ended.abort();

@@ -1,12 +1,13 @@
 // One plan: what it changes, before and after, how it is applied, followed and rolled back.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type Operation, type OperationAsker, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
-import type { RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
+import type { PlannedFlows, RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
 import type { PortsSwitched, WayBack } from "../gen/weft/v1/route_back_pb";
 import { addressOf, go } from "./address";
 import { ORDER_PATIENCE } from "./api";
 import { operationCalls, routeCalls } from "./calls";
 import { propose } from "./dialog";
+import { Flows } from "./flows";
 import { Drains } from "./plans";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
@@ -27,12 +28,12 @@ export function PlanView({ id }: { id: string }) {
       <p><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>All plans and drains</a></p>
       <h1><bdi>{one?.what || id}</bdi></h1>
       {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
-      {one !== undefined && <Known one={one} back={answer?.wayBack} again={again} />}
+      {one !== undefined && <Known one={one} back={answer?.wayBack} flows={answer?.flows} again={again} />}
     </section>
   );
 }
 
-function Known({ one, back, again }: { one: Operation; back: WayBack | undefined; again(): void }) {
+function Known({ one, back, flows, again }: { one: Operation; back: WayBack | undefined; flows: PlannedFlows | undefined; again(): void }) {
   const { plan, planId, state, kind, sweep } = one;
   const isPlan = kind === OperationKind.ROUTE_PLAN || kind === OperationKind.DRAIN || kind === OperationKind.UNDRAIN;
   // A plan that failed when it was being written is in force all the same.
@@ -52,6 +53,7 @@ function Known({ one, back, again }: { one: Operation; back: WayBack | undefined
       )}
       {back !== undefined && <Back back={back} plan={plan} />}
       {plan !== undefined && <Does plan={plan} />}
+      {plan !== undefined && flows !== undefined && <Flows flows={flows} />}
       {kind !== OperationKind.ROUTE_PLAN && <Drains />}
     </>
   );

@@ -6,7 +6,7 @@ import type { GetPageResponse } from "../gen/weft/v1/web_pb";
 import { healthCalls, PATIENCE, watchCalls, web, whyOf } from "./api";
 import { type Told, told } from "./events";
 import { Columns, Kind, Layout, State } from "./fabric";
-import { rampOf, Shade, shadeOf } from "./kinds";
+import { errorsRamp, rampOf, Shade, shadeOf } from "./kinds";
 import type { Paint } from "./address";
 import { measured } from "./measure";
 import { isPaper } from "./palette";
@@ -67,17 +67,22 @@ export const shades = computed(() => {
   return out;
 });
 
-/** The kind of each port as it is painted: where a share is asked for, trouble alone keeps its own colour. */
+/** The column of what ports are coloured by. */
+export const COLUMNS = { load: Kind.Load, wait: Kind.Wait, errors: Kind.Errors };
+
+/** The kind of each port as it is painted: where a share or a rate is asked for, other trouble keeps its own colour. */
 export function painted(paint: Exclude<Paint, "change">): Uint8Array {
   const own = shades.value;
   const all = columns.value;
   if (paint === "state" || all === undefined) {
     return own;
   }
-  const share = all.get(paint === "load" ? Kind.Load : Kind.Wait);
+  const value = all.get(COLUMNS[paint]);
+  const isErrors = paint === "errors";
   const out = new Uint8Array(own.length);
   for (let port = 0; port < out.length; port++) {
-    out[port] = own[port] === Shade.Active ? rampOf(share[port]) : own[port];
+    const shown = own[port] === Shade.Active || (isErrors && own[port] === Shade.Errors);
+    out[port] = !shown ? own[port] : isErrors ? errorsRamp(value[port]) : rampOf(value[port]);
   }
   return out;
 }

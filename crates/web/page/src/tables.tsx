@@ -2,10 +2,10 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { addressOf, type Paint } from "./address";
 import { changed } from "./ages";
-import { type Columns, Kind, type Layout, NO_PEER, UNKNOWN } from "./fabric";
-import { byShare, isWrong, kindOf, percent, Shade } from "./kinds";
+import { type Columns, Kind, type Layout, NO_PEER, State, UNKNOWN } from "./fabric";
+import { byShare, errorsOf, errorsText, isWrong, kindOf, percent, Shade } from "./kinds";
 import { saveCsv } from "./save";
-import { beat, columns, layout, shades } from "./store";
+import { beat, COLUMNS, columns, layout, shades } from "./store";
 import { clock, many } from "./words";
 
 /** Rows that are shown. */
@@ -66,9 +66,9 @@ function OddPorts() {
   );
 }
 
-const ORDERS: Record<Exclude<Paint, "state">, string> = { load: "the busiest first", wait: "those that wait longest first", change: "those that changed last first" };
+const ORDERS: Record<Exclude<Paint, "state">, string> = { load: "the busiest first", wait: "those that wait longest first", errors: "those with most errors first", change: "those that changed last first" };
 
-/** Ports with cables by what they are coloured by, with load, wait and last change. */
+/** Ports with cables by what they are coloured by, with load, wait, errors and last change. */
 function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
   const open = useSignal(false);
   const ordered = useComputed(() => {
@@ -77,16 +77,18 @@ function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
     return open.value && now !== undefined ? portsBy(paint, now) : [];
   });
   const [nodes, now, ports] = [layout.value, columns.value, ordered.value];
-  const share = (kind: number, port: number) => (now === undefined || shades.value[port] !== Shade.Active ? "" : percent(now.get(kind)[port]));
+  const isUp = (port: number) => now !== undefined && now.get(Kind.State)[port] === State.Active;
+  const share = (kind: number, port: number) => (now !== undefined && isUp(port) ? percent(now.get(kind)[port]) : "");
+  const errors = (port: number) => (now !== undefined && isUp(port) ? now.get(Kind.Errors)[port] : UNKNOWN);
   const when = (port: number) => changed.value.get(port);
-  const csvRow = (nodes: Layout, port: number) => [...row(nodes, port), share(Kind.Load, port), share(Kind.Wait, port), when(port)?.toISOString() ?? ""];
+  const csvRow = (nodes: Layout, port: number) => [...row(nodes, port), share(Kind.Load, port), share(Kind.Wait, port), errorsOf(errors(port)) ?? "", when(port)?.toISOString() ?? ""];
   return (
     <details class="table" onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>The same as a table: ports with cables, {ORDERS[paint]}</summary>
       {nodes !== undefined && open.value && (
         <div class="scroll" tabIndex={0} role="region" aria-label={`Ports with cables, ${ORDERS[paint]}`}>
           <table>
-            <thead><tr><th scope="col">Port</th><th scope="col">State</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col">Last change</th><th scope="col">Cable to</th></tr></thead>
+            <thead><tr><th scope="col">Port</th><th scope="col">State</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Errors</th><th scope="col">Last change</th><th scope="col">Cable to</th></tr></thead>
             <tbody>
               {ports.slice(0, ROWS_MAX).map((port) => {
                 const [peer, since] = [nodes.peers[port], when(port)];
@@ -96,6 +98,7 @@ function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
                     <td>{kindOf(shades.value[port]).name}</td>
                     <td class="number">{share(Kind.Load, port)}</td>
                     <td class="number">{share(Kind.Wait, port)}</td>
+                    <td class="number">{isUp(port) && errorsText(errors(port))}</td>
                     <td>{since === undefined ? "" : clock(since)}</td>
                     <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                   </tr>
@@ -103,7 +106,7 @@ function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
               })}
             </tbody>
           </table>
-          <button type="button" class="more" onClick={() => saveCsv(`ports by ${paint}`, [["node", "port", "state", "cable to", "its port", "load", "waiting", "last change"], ...ports.map((port) => csvRow(nodes, port))])}>Save all as CSV</button>
+          <button type="button" class="more" onClick={() => saveCsv(`ports by ${paint}`, [["node", "port", "state", "cable to", "its port", "load", "waiting", "errors a minute", "last change"], ...ports.map((port) => csvRow(nodes, port))])}>Save all as CSV</button>
           {ports.length > ROWS_MAX && <p class="quiet">{many(ports.length - ROWS_MAX, "more port")}; the file has all.</p>}
         </div>
       )}
@@ -122,8 +125,8 @@ function portsBy(paint: Exclude<Paint, "state">, now: Columns): number[] {
     const known = ports.filter((port) => when.has(port)).sort((a, b) => (when.get(b)?.getTime() ?? 0) - (when.get(a)?.getTime() ?? 0));
     return [...known, ...ports.filter((port) => !when.has(port))];
   }
-  const share = now.get(paint === "load" ? Kind.Load : Kind.Wait);
-  return byShare(ports, (port) => (shades.value[port] === Shade.Active ? share[port] : UNKNOWN));
+  const [value, state] = [now.get(COLUMNS[paint]), now.get(Kind.State)];
+  return byShare(ports, (port) => (state[port] === State.Active ? value[port] : UNKNOWN));
 }
 
 /** A port as a row of a file. */
@@ -143,7 +146,7 @@ export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number
     <div class="scroll tall" tabIndex={0} role="region" aria-label="Ports">
       <table>
         <thead>
-          <tr><th scope="col" class="number">Port</th><th scope="col">State</th><th scope="col">Cable to</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th></tr>
+          <tr><th scope="col" class="number">Port</th><th scope="col">State</th><th scope="col">Cable to</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Errors</th></tr>
         </thead>
         <tbody>
           {ports.map((port) => {
@@ -156,6 +159,7 @@ export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number
                 <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                 <td class="number">{up ? percent(now.get(Kind.Load)[port]) : ""}</td>
                 <td class="number">{up ? percent(now.get(Kind.Wait)[port]) : ""}</td>
+                <td class="number">{up ? errorsText(now.get(Kind.Errors)[port]) : ""}</td>
               </tr>
             );
           })}

@@ -1,17 +1,22 @@
-// The timeline under everything: what happened, and the moment that is looked at. And the events as a list.
-import { useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { addressAt, addressOf, goTo, moment, range, showLast, view } from "./address";
-import { isAbout, type Told } from "./events";
-import { all, kept, RANGES, readPast, without } from "./history";
-import { lacking, shown } from "./past";
-import { events, gap, layout } from "./store";
-import { clock } from "./words";
+// The timeline under everything: what happened, and the moment or the span that is looked at.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import type { TargetedPointerEvent } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { addressOf, goTo, moment, range, showLast, start, view } from "./address";
+import type { Told } from "./events";
+import { all, kept, RANGES, readPast } from "./history";
+import { lacking, type Shown, shown } from "./past";
+import { events } from "./store";
+import { between, clock, sentence, spanText } from "./words";
 
 /** Time from one reading of the past to the next, and after an event, milliseconds. */
 const [PACE, PACE_FRESH] = [30_000, 2_000];
 /** Places of the strip: marks that fall on one are one. */
 const PLACES = 1_000;
+/** What a span that nobody has drawn yet is of the time that is shown. */
+const PART = 1 / 6;
+/** Way of the pointer from which on it draws a span, pixels. */
+const DRAWN = 4;
 
 /** The past as a strip of marks, with the moment that is chosen. */
 export function Timeline() {
@@ -29,46 +34,111 @@ export function Timeline() {
     return () => clearTimeout(soon);
   });
   const now = kept.value;
+  const isSpan = start.value !== undefined;
   useEffect(() => {
     document.documentElement.classList.toggle("timed", now !== undefined);
-  }, [now !== undefined]);
+    document.documentElement.classList.toggle("spanned", isSpan);
+  }, [now !== undefined, isSpan]);
   if (now === undefined) return null;
   const [from, to] = [now.from.getTime() / 1_000, now.to.getTime() / 1_000];
   const chosen = moment.value === undefined ? to : Math.min(to, Math.max(from, moment.value.getTime() / 1_000));
   const words = moment.value === undefined ? "now" : clock(moment.value);
   const [before, after] = beside(moment.value);
+  const first = start.value === undefined ? undefined : Math.min(chosen, Math.max(from, start.value.getTime() / 1_000));
+  const step = Math.max(1, range.value / 3_600);
   return (
     <section class="timeline" aria-label="Timeline">
       <select aria-label="Time that is shown" value={range.value} onChange={(event) => showLast(Number(event.currentTarget.value))}>
         {RANGES.map(([seconds, name]) => <option key={seconds} value={seconds}>last {name}</option>)}
       </select>
       <button type="button" title="What happened before" aria-label="What happened before" disabled={before === undefined} onClick={() => goTo(before)}>◀</button>
-      <div class="strip">
-        <Marks from={from} to={to} told={now.events} />
+      <div class="strip" title="Drag over the marks to choose a span">
+        <Strip from={from} to={to} told={now.events} span={first === undefined ? undefined : [first, chosen]} />
+        {first !== undefined && start.value !== undefined && (
+          <input
+            type="range"
+            min={Math.floor(from)}
+            max={Math.ceil(to)}
+            step={step}
+            value={first}
+            aria-label="Start of the span"
+            aria-valuetext={clock(start.value)}
+            onInput={(event) => chooseStart(event.currentTarget)}
+          />
+        )}
         <input
           type="range"
           min={Math.floor(from)}
           max={Math.ceil(to)}
-          step={Math.max(1, range.value / 3_600)}
+          step={step}
           value={chosen}
-          aria-label="Moment"
+          aria-label={first === undefined ? "Moment" : "End of the span"}
           aria-valuetext={words}
-          onInput={(event) => choose(Number(event.currentTarget.value), to)}
+          onInput={(event) => choose(event.currentTarget, to)}
         />
       </div>
       <button type="button" title="What happened next" aria-label="What happened next" disabled={moment.value === undefined} onClick={() => goTo(after)}>▶</button>
-      <span class="moment">{words}</span>
+      <span class="moment">{start.value !== undefined && <>{clock(start.value)} –<br /></>}{words}</span>
+      <button type="button" title="A span instead of a moment" aria-label="Span" aria-pressed={first !== undefined} onClick={() => (first === undefined ? goTo(date(chosen), date(chosen - range.value * PART)) : goTo(moment.value))}>↔</button>
       <button type="button" class="more" disabled={moment.value === undefined} onClick={() => goTo(undefined)}>Now</button>
     </section>
   );
 }
 
-function choose(seconds: number, to: number): void {
-  goTo(seconds >= Math.floor(to) ? undefined : new Date(seconds * 1_000));
+/** A time in seconds since 1970; none later than now. */
+function date(seconds: number): Date {
+  return new Date(Math.min(Date.now(), Math.round(seconds) * 1_000));
+}
+
+/** Looks at the moment of a slider, or has the span end there; one without a moment ends where it began. */
+function choose(slider: HTMLInputElement, to: number): void {
+  const [end, first] = [date(Number(slider.value)), start.value];
+  if (first === undefined) goTo(Number(slider.value) >= Math.floor(to) ? undefined : end);
+  else if (end > first) goTo(end, first);
+  else slider.value = String((moment.value ?? end).getTime() / 1_000);
+}
+
+/** Has the span begin at the moment of a slider, where that is before its end. */
+function chooseStart(slider: HTMLInputElement): void {
+  const first = date(Number(slider.value));
+  if (moment.value !== undefined && first < moment.value) goTo(moment.value, first);
+  else if (start.value !== undefined) slider.value = String(start.value.getTime() / 1_000);
+}
+
+/** The marks, over which the pointer draws a span; a click chooses a moment. */
+function Strip({ from, to, told, span }: { from: number; to: number; told: Told[]; span: [number, number] | undefined }) {
+  /** Where the pointer went down and is now, seconds since 1970. */
+  const drawn = useSignal<[number, number] | undefined>(undefined);
+  const down = useRef(0);
+  const at = ({ clientX, currentTarget }: TargetedPointerEvent<SVGSVGElement>) => {
+    const box = currentTarget.getBoundingClientRect();
+    return from + Math.min(1, Math.max(0, (clientX - box.x) / box.width)) * (to - from);
+  };
+  const begin = (event: TargetedPointerEvent<SVGSVGElement>) => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    down.current = event.clientX;
+    drawn.value = [at(event), at(event)];
+  };
+  const end = (event: TargetedPointerEvent<SVGSVGElement>) => {
+    if (drawn.value === undefined) return;
+    const [first, last] = [...drawn.value].sort((a, b) => a - b);
+    drawn.value = undefined;
+    if (Math.abs(event.clientX - down.current) < DRAWN || last - first < 1) goTo(date(last));
+    else goTo(date(last), date(first));
+  };
+  return (
+    <Marks
+      from={from} to={to} told={told} span={drawn.value ?? span}
+      begin={begin} end={end}
+      move={(event) => {
+        if (drawn.value !== undefined) drawn.value = [drawn.value[0], at(event)];
+      }}
+    />
+  );
 }
 
 /** When the fabric had taken up an event: the next whole second. */
-function settled(event: Told): Date {
+export function settled(event: Told): Date {
   return new Date(Math.ceil(event.time.getTime() / 1_000) * 1_000);
 }
 
@@ -79,7 +149,19 @@ function beside(moment: Date | undefined): [Date | undefined, Date | undefined] 
   return [times.find((time) => time.getTime() < here), times.findLast((time) => time.getTime() > here && time.getTime() <= Date.now())];
 }
 
-function Marks({ from, to, told }: { from: number; to: number; told: Told[] }) {
+type OnPointer = (event: TargetedPointerEvent<SVGSVGElement>) => void;
+
+interface MarksProps {
+  from: number;
+  to: number;
+  told: Told[];
+  span: [number, number] | undefined;
+  begin: OnPointer;
+  move: OnPointer;
+  end: OnPointer;
+}
+
+function Marks({ from, to, told, span, begin, move, end }: MarksProps) {
   const places: Record<Told["tone"], Set<number>> = { plain: new Set(), good: new Set(), bad: new Set(), person: new Set(), role: new Set() };
   for (const { time, tone } of told) {
     const place = Math.round(((time.getTime() / 1_000 - from) / (to - from)) * PLACES);
@@ -87,22 +169,34 @@ function Marks({ from, to, told }: { from: number; to: number; told: Told[] }) {
   }
   const tops: Record<Told["tone"], number> = { plain: 12, good: 6, bad: 0, person: 0, role: 0 };
   return (
-    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true">
+    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true" onPointerDown={begin} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+      {span !== undefined && <Band from={(span[0] - from) / (to - from)} to={(span[1] - from) / (to - from)} />}
       {(["plain", "good", "bad", "person", "role"] as const).map((tone) => <path key={tone} class={tone} d={[...places[tone]].map((place) => `M${place} ${tops[tone]}V18`).join("")} />)}
     </svg>
   );
 }
 
-/** Which moment is shown, and the way back to now. */
+/** The span that is looked at, by its shares of the strip. */
+function Band({ from, to }: { from: number; to: number }) {
+  const [left, right] = [Math.min(from, to), Math.max(from, to)].map((share) => Math.min(1, Math.max(0, share)) * PLACES);
+  return <rect class="span" x={left} y={0} width={Math.max(2, right - left)} height={18} />;
+}
+
+/** Views that are of now whatever moment is looked at, and do not say so themselves. */
+const OF_NOW = ["plans", "plan", "experiments"];
+
+/** Which moment or span is shown, and the way back to now. */
 export function AsOf() {
-  const [asked, now] = [moment.value, shown.value];
+  const [asked, first, now] = [moment.value, start.value, shown.value];
   return (
     <div role="status">
       {asked !== undefined && (
         <p class="asof">
           {lacking.value !== "" ? <span><b>Nothing of {clock(asked)} can be shown</b>: <bdi>{lacking.value}</bdi>. What is shown is of now. </span>
             : now === undefined ? <span>The fabric of {clock(asked)} is read… </span>
-            : <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>}
+            : OF_NOW.includes(view.value.kind) ? <span><b>{first === undefined ? `As of ${clock(asked)}` : sentence(between(first, asked))}</b> This view is of now. </span>
+            : first === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
+            : <span><b>{sentence(between(first, asked))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
           {lacking.value === "" && view.value.kind !== "plans" && <><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>Plan the way back to it</a> </>}
           <button type="button" onClick={() => goTo(undefined)}>Back to now</button>
         </p>
@@ -111,46 +205,15 @@ export function AsOf() {
   );
 }
 
-/** What happened, the newest first. */
-export function Events({ most, about }: { most: number; about?: bigint }) {
-  const list = all.value.filter((event) => about === undefined || isAbout(event, about)).slice(0, most);
-  if (list.length === 0) {
-    return <p class="quiet">Nothing has happened.</p>;
-  }
-  return (
-    <ol class="events">
-      {list.map((event) => <Line key={event.token} event={event} />)}
-    </ol>
-  );
-}
-
-function Line({ event }: { event: Told }) {
-  const known = event.guid !== undefined && layout.value?.find(event.guid) !== undefined;
-  const time = <time dateTime={event.time.toISOString()}>{clock(event.time)}</time>;
-  return (
-    <li class={event.tone}>
-      {kept.value === undefined ? time : <a class="then" href={addressAt(view.value, settled(event))} title="Show the fabric as it was then">{time}</a>}{" "}
-      <span>
-        {known && event.guid !== undefined ? <a href={addressOf({ kind: "focus", guid: event.guid, port: event.port ?? 0 })}><bdi>{event.text}</bdi></a> : <bdi>{event.text}</bdi>}
-      </span>
-    </li>
-  );
+/** What loads of a span are of. */
+function Counted({ by: { counted, over } }: { by: Shown }) {
+  if (counted === undefined) return <>No counters are kept of both its ends, so loads, waiting and errors are not known.</>;
+  return <>Loads, waiting and errors are means of {spanText(over)}, up to the reading of {clock(counted)}.</>;
 }
 
 /** Since when events are known, in words. */
 export function Since() {
   const name = RANGES.find(([seconds]) => seconds === range.value)?.[1];
+  if (start.value !== undefined && moment.value !== undefined) return <>{between(start.value, moment.value)}</>;
   return <>{kept.value === undefined ? "since this page was opened" : `in the last ${name}`}</>;
-}
-
-export function EventsView() {
-  return (
-    <section class="alone">
-      <h1>Events <Since /></h1>
-      {gap.value && kept.value === undefined && <p class="quiet">Some are missing: the daemon was started again, or they were too many.</p>}
-      {kept.value !== undefined && <p class="quiet">A time leads to the fabric as it was then. {kept.value.missing}</p>}
-      <div aria-live="polite"><Events most={500} /></div>
-      {without.value !== "" && <p class="quiet">Nothing is known of earlier times: <bdi>{without.value}</bdi>.</p>}
-    </section>
-  );
 }

@@ -2,6 +2,7 @@
 export { Orders } from "./dialog";
 export { Focus } from "./focus";
 export { Groups } from "./groups";
+export { EventsView } from "./happened";
 export { Matrix } from "./matrix";
 export { GroupView } from "./multicast";
 export { PlanView } from "./plan";

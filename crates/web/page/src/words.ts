@@ -36,6 +36,16 @@ export function clock(time: Date): string {
   return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 }
 
+/** The zone of times here. */
+export function zone(): string {
+  return new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").at(-1) ?? "";
+}
+
+/** A span in words. */
+export function between(from: Date, to: Date): string {
+  return `from ${clock(from)} to ${clock(to)}`;
+}
+
 interface ColorWords {
   name: string;
   sign: string;

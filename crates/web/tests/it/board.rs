@@ -29,7 +29,7 @@ fn known(topology: &Topology, page: &Page) -> Known {
 struct Reader {
     layout: u64,
     version: u64,
-    columns: [Vec<u8>; 4],
+    columns: [Vec<u8>; Kind::ALL.len()],
     bytes: usize,
 }
 

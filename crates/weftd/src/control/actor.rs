@@ -243,6 +243,8 @@ impl Actor {
                 self.operations.failed(&operation, &why);
             }
             Some((id, plan)) => {
+                let flows = plan.flows.clone().into();
+                self.operations.carries(&operation, flows);
                 if !self
                     .operations
                     .planned(&operation, *id, plan.clone().into())

@@ -9,7 +9,7 @@ use tokio::task;
 use tonic::Status;
 use weft_api::time::{Timestamp, timestamp_ms, unix_ms};
 use weft_api::{WantedCounters, v1};
-use weft_fabric::{Guid, PortNum};
+use weft_fabric::{Guid, PortNum, Snapshot};
 use weft_history::{PastReading, PortKey, PortThen, Reader, StateQuestion};
 use weft_manager::pm::{Image, PmSettings, Recorded};
 use weft_manager::port_totals::PortTotals;
@@ -18,6 +18,7 @@ use super::details::detailed;
 use super::facts::Facts;
 use super::history::status;
 use super::past::{self, LastStates, NOT_KEPT};
+use super::refusal::wrong_field;
 use super::{Services, attachment};
 
 /// How long what was read last is kept, so that the pages and screens of a moment are read once: at 27,648 hosts it has some
@@ -111,10 +112,34 @@ impl Services {
         let image = image.ok_or_else(|| {
             not_kept(
                 "only one reading of counters is kept of the two hours",
-                &then.shown,
+                unix_ms(then.shown.time),
             )
         })?;
         Ok((Arc::clone(image), Some(then.moment())))
+    }
+
+    /// An image of the time between two moments of the past, in the fabric of the later one; ports whose counters began again
+    /// meanwhile, or that were not read at its start, are not read in it.
+    pub(super) async fn image_over(
+        &self,
+        from_ms: i64,
+        at: &v1::Moment,
+    ) -> Result<(Arc<Image>, Then), Status> {
+        let question = past::question("at", at)?;
+        let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
+        let (history, _permit) = self.history().await?;
+        let states = self.last_states.clone();
+        let read = move || {
+            let reader = history.reader();
+            let past = past::read(&reader, &states, question)?;
+            if from_ms >= unix_ms(past.shown.time) {
+                return Err(wrong_field("from", "expected a time before the moment"));
+            }
+            over(&reader, past, from_ms, &settings)
+        };
+        task::spawn_blocking(read)
+            .await
+            .map_err(|error| Status::internal(error.to_string()))?
     }
 
     /// What a reader is told of the attachment: nothing of the past.
@@ -153,15 +178,61 @@ fn read(
     let past = past::read(reader, last, question)?;
     let (snapshot, mut shown) = (Arc::clone(&past.state.snapshot), past.shown);
     let at_ms = unix_ms(shown.time);
+    let reading = reading_at(reader, at_ms, &mut shown)?;
+    let image = image_of(snapshot, settings, &reading);
+    let mut totals = PortTotals::default();
+    totals.follow(Arc::new(image));
+    let totals = Arc::new(totals);
+    let time = timestamp_ms(reading.time_ms);
+    Ok(CountersThen {
+        totals,
+        shown,
+        time,
+    })
+}
+
+/// The image of a moment, as of what was counted since a time before it.
+fn over(
+    reader: &Reader,
+    past: past::Past,
+    from_ms: i64,
+    settings: &PmSettings,
+) -> Result<(Arc<Image>, Then), Status> {
+    let (snapshot, mut shown) = (Arc::clone(&past.state.snapshot), past.shown);
+    let at_ms = unix_ms(shown.time);
+    let last = reading_at(reader, at_ms, &mut shown)?;
+    let first = reading_at(reader, from_ms, &mut shown)?;
+    let span = last.since(&first);
+    if span.span_ms == 0 {
+        return Err(not_kept(
+            "one reading of counters is kept of the time",
+            at_ms,
+        ));
+    }
+    let time = timestamp_ms(span.time_ms);
+    let image = Arc::new(image_of(snapshot, settings, &span));
+    Ok((image, Then { shown, time }))
+}
+
+/// The last reading up to a time, with what could not be read as warnings.
+fn reading_at(
+    reader: &Reader,
+    at_ms: i64,
+    shown: &mut v1::MomentShown,
+) -> Result<PastReading, Status> {
     let mut warnings: BTreeSet<String> = std::mem::take(&mut shown.warnings).into_iter().collect();
     let reading = reader.reading(at_ms, &mut |word| {
         warnings.insert(word);
     });
+    shown.warnings = warnings.into_iter().collect();
     let reading = reading.map_err(|error| status(&error))?;
     let what = "no reading of counters is kept of the two hours";
-    let reading = reading.ok_or_else(|| not_kept(what, &shown))?;
-    shown.warnings = warnings.into_iter().collect();
-    let (time, span) = times(&reading);
+    reading.ok_or_else(|| not_kept(what, at_ms))
+}
+
+/// A reading as an image of the fabric of then.
+fn image_of(snapshot: Arc<Snapshot>, settings: &PmSettings, reading: &PastReading) -> Image {
+    let (time, span) = times(reading);
     let ports: BTreeMap<PortKey, &PortThen> =
         reading.ports.iter().map(|port| (port.key, port)).collect();
     let recorded = |guid: Guid, port: PortNum| {
@@ -175,16 +246,7 @@ fn read(
             link_quality: found.values.link_quality,
         })
     };
-    let image = Image::of_recorded(snapshot, settings, (time, span), recorded);
-    let mut totals = PortTotals::default();
-    totals.follow(Arc::new(image));
-    let totals = Arc::new(totals);
-    let time = timestamp_ms(reading.time_ms);
-    Ok(CountersThen {
-        totals,
-        shown,
-        time,
-    })
+    Image::of_recorded(snapshot, settings, (time, span), recorded)
 }
 
 /// Seconds since 1970, and nanoseconds since the reading before.
@@ -196,8 +258,8 @@ fn times(reading: &PastReading) -> (u64, u64) {
     )
 }
 
-fn not_kept(what: &str, shown: &v1::MomentShown) -> Status {
-    let time = timestamp_ms(unix_ms(shown.time));
+fn not_kept(what: &str, at_ms: i64) -> Status {
+    let time = timestamp_ms(at_ms);
     let why = format!("{what} before {time}; `weft history` tells what is kept");
     detailed(&Status::failed_precondition(why), NOT_KEPT, Facts::none())
 }

@@ -58,6 +58,7 @@ impl OperationService for Services {
         Ok(Response::new(v1::GetOperationResponse {
             operation: Some(operation),
             way_back: operations.way_back(&id),
+            flows: operations.flows(&id),
         }))
     }
 

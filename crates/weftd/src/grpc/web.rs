@@ -124,8 +124,9 @@ impl WebService for Services {
         &self,
         request: Request<v1::GetPastRequest>,
     ) -> Result<Response<v1::GetPastResponse>, Status> {
-        let at = request.into_inner().at.unwrap_or_default();
-        self.board_then(at).await.map(Response::new)
+        self.board_then(request.into_inner())
+            .await
+            .map(Response::new)
     }
 }
 
@@ -207,6 +208,7 @@ pub(super) fn column((kind, change): (Kind, Change)) -> v1::Column {
         Kind::Marks => v1::ColumnKind::Marks,
         Kind::Load => v1::ColumnKind::Load,
         Kind::Wait => v1::ColumnKind::Wait,
+        Kind::Errors => v1::ColumnKind::Errors,
     };
     let kind = kind.into();
     match change {

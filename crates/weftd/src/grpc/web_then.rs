@@ -1,20 +1,34 @@
 //! The columns of a moment of the past.
 
-use tonic::Status;
+use std::time::Duration;
+
+use tonic::{Code, Status};
 use weft_api::snapshot::health_of_piece;
+use weft_api::time::span;
 use weft_api::v1;
 use weft_fabric::{Guid, PortNum};
 use weft_health::{End, Finding, Kind, Page};
 use weft_web::{Columns, Layout, Shares};
 
 use super::Services;
+use super::history::millis;
 use super::web::{column, layout_message};
 
 impl Services {
-    pub(super) async fn board_then(&self, at: v1::Moment) -> Result<v1::GetPastResponse, Status> {
+    pub(super) async fn board_then(
+        &self,
+        request: v1::GetPastRequest,
+    ) -> Result<v1::GetPastResponse, Status> {
+        let at = request.at.unwrap_or_default();
         let past = self.past_of("at", at).await?;
         // Of then, counters may not be kept, or no page of what was wrong.
-        let counted = self.image_at(Some(&at)).await.ok();
+        let counted = match request.from {
+            None => self.image_at(Some(&at)).await.ok(),
+            Some(from) => match self.image_over(millis("from", &from)?, &at).await {
+                Err(refused) if refused.code() == Code::InvalidArgument => return Err(refused),
+                counted => counted.ok().map(|(image, then)| (image, Some(then))),
+            },
+        };
         let making = move || {
             let page = past.state.health.as_deref().map(health_of_piece);
             let page = page.and_then(Result::ok);
@@ -24,11 +38,13 @@ impl Services {
             let image = counted.as_ref().map(|(image, _)| image.as_ref());
             let columns = Columns::of(&layout, topology, Shares::of(&layout, image), &page);
             let columns = columns.since(None).into_iter().map(column);
+            let counted_span = image.map(|image| span(Duration::from_nanos(image.span_ns)));
             v1::GetPastResponse {
                 layout: Some(layout_message(String::new(), &layout)),
                 columns: columns.collect(),
                 counted_time: counted.and_then(|(_, then)| Some(then?.time)),
                 moment: Some(past.shown),
+                counted_span,
             }
         };
         // At many ports that takes a part of a second.

@@ -143,6 +143,19 @@ impl Operations {
         }
     }
 
+    /// Keeps what links carry before and after its plan.
+    pub(crate) fn carries(&self, id: &str, flows: v1::PlannedFlows) {
+        if let Some(record) = self.records().find_mut(|one| one.is(id)) {
+            record.flows = Some(flows);
+        }
+    }
+
+    /// What links carry before and after its plan.
+    pub(crate) fn flows(&self, id: &str) -> Option<v1::PlannedFlows> {
+        let records = self.records();
+        records.find(|one| one.is(id))?.flows.clone()
+    }
+
     /// What one changes besides routes.
     pub(crate) fn way_back(&self, id: &str) -> Option<v1::WayBack> {
         let records = self.records();

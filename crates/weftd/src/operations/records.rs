@@ -22,6 +22,8 @@ pub(super) struct Record {
     pub(super) operation: v1::Operation,
     /// What a way back to a moment changes besides routes.
     pub(super) way_back: Option<v1::WayBack>,
+    /// What links carry before and after its plan.
+    pub(super) flows: Option<v1::PlannedFlows>,
     /// Ports are being switched: no sweep ends it before one has seen all of them.
     pub(super) switches: bool,
     /// Ports that were not switched, and why; none where all were.
@@ -104,6 +106,7 @@ impl Records {
             number: self.last,
             operation,
             way_back: None,
+            flows: None,
             switches: false,
             not_switched: None,
             cancelled,

@@ -374,7 +374,7 @@ async fn layout_and_columns_are_those_of_the_fabric() {
     assert!(first.columns.is_empty(), "the layout comes first");
     asked.layout = layout.layout.clone();
     let first = web.get_columns(asked.clone()).await.unwrap().into_inner();
-    assert_eq!(first.columns.len(), 4);
+    assert_eq!(first.columns.len(), 5);
     let state = &first.columns[0];
     assert_eq!(state.kind(), v1::ColumnKind::State);
     assert_eq!(4 * state.values.len(), layout.peers.len());
@@ -391,11 +391,15 @@ async fn layout_and_columns_are_those_of_the_fabric() {
     }
     assert_eq!(read.columns[2].kind(), v1::ColumnKind::Load);
     assert!(read.columns[2].values.iter().any(|load| *load != u8::MAX));
+    let errors = &read.columns[4];
+    assert_eq!(errors.kind(), v1::ColumnKind::Errors);
+    let without = errors.values.iter().filter(|rate| **rate == 0).count();
+    assert_eq!(without, 6, "both ends of three links");
     asked.version = "0000000000000001-1".to_owned();
     let other_run = web.get_columns(asked).await.unwrap().into_inner();
     assert_eq!(
         other_run.columns.len(),
-        4,
+        5,
         "of another run of the daemon nothing is known"
     );
 }
@@ -468,11 +472,14 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
         let at = v1::Moment {
             moment: Some(v1::moment::Moment::Time(*at)),
         };
-        let asked = v1::GetPastRequest { at: Some(at) };
+        let asked = v1::GetPastRequest {
+            at: Some(at),
+            from: None,
+        };
         let past = web.get_past(asked).await.unwrap().into_inner();
         assert_eq!(past.layout.as_ref(), Some(layout));
         assert_eq!(past.columns[..2], columns[..]);
-        assert_eq!(past.columns.len(), 4);
+        assert_eq!(past.columns.len(), 5);
         assert!(past.moment.is_some());
         assert!(
             past.counted_time.is_some(),
@@ -481,6 +488,22 @@ async fn a_moment_of_the_past_is_shown_as_it_was_shown_then() {
         let known = past.columns[2].values.iter().any(|load| *load != u8::MAX);
         assert!(known, "loads of then");
     }
+    // Over the time between two moments, up to the last one.
+    let (from, to) = (seen[0].0, seen[2].0);
+    let mut asked = v1::GetPastRequest {
+        at: Some(v1::Moment {
+            moment: Some(v1::moment::Moment::Time(to)),
+        }),
+        from: Some(from),
+    };
+    let over = web.get_past(asked).await.unwrap().into_inner();
+    assert_eq!(over.layout.as_ref(), Some(&seen[2].1.0));
+    let span = weft_api::time::ns(over.counted_span) / 1_000_000_000;
+    assert!((14..=18).contains(&span), "{span} s of some 16");
+    assert!(over.columns[4].values.iter().any(|rate| *rate != u8::MAX));
+    asked.from = Some(to);
+    let refused = web.get_past(asked).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");
     let future = v1::GetPastRequest::default();
     let refused = web.get_past(future).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");

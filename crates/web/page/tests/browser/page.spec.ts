@@ -3,7 +3,7 @@ import { expect, type Locator, type Page, test } from "@playwright/test";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
-import { accessible, complainsOfNothing } from "./looks";
+import { accessible, complainsOfNothing, looksWell } from "./looks";
 
 const daemon = new Daemon("fattree:1152");
 /** Digest of `body {}`, a style that Playwright gives a page in Firefox before it takes a picture. */
@@ -155,11 +155,11 @@ test("tables say what ports and pairs are coloured by", async ({ page }) => {
   await page.getByText("The same as a table").click();
   const ports = page.getByRole("region", { name: "Ports with cables, the busiest first" });
   await expect(ports.locator("tbody tr")).toHaveCount(200);
-  await expect(ports.locator("thead")).toHaveText("PortStateLoadWaitingLast changeCable to");
+  await expect(ports.locator("thead")).toHaveText("PortStateLoadWaitingErrorsLast changeCable to");
   await expect(ports).toContainText("more ports; the file has all.");
   const [file] = await Promise.all([page.waitForEvent("download"), ports.getByRole("button", { name: "Save all as CSV" }).click()]);
   const lines = readFileSync(await file.path(), "utf8").trimEnd().split("\r\n");
-  expect(lines[0]).toBe("node,port,state,cable to,its port,load,waiting,last change");
+  expect(lines[0]).toBe("node,port,state,cable to,its port,load,waiting,errors a minute,last change");
   // Both ends of each cable: of hosts, and as many above.
   expect(lines.length - 1).toBe(4 * 1_152);
   await page.getByRole("link", { name: "last change" }).click();
@@ -170,6 +170,27 @@ test("tables say what ports and pairs are coloured by", async ({ page }) => {
   const pairs = page.getByRole("region", { name: "All pairs by load" });
   await expect(pairs.locator("tbody tr").first()).toContainText("edge");
   await accessible(page, "matrix with all pairs");
+});
+
+test("errors of links have a colour of their own, and the table tells how many", async ({ page }) => {
+  await open(page);
+  await page.getByRole("link", { name: "errors", exact: true }).click();
+  await expect(page).toHaveURL(/#\/by\/errors$/);
+  await expect(page.locator(".legend")).toContainText("errors a minute: none, 1 1,000,000");
+  await page.getByText("The same as a table").click();
+  const ports = page.getByRole("region", { name: "Ports with cables, those with most errors first" });
+  const first = ports.locator("tbody tr").first();
+  await expect(first.locator("td").nth(4)).toHaveText("none");
+  // A reading is over after a second: they are counted anew until one is seen in both.
+  await expect(async () => {
+    daemon.cause("count-errors", "edge4:31", "--rcv-errors", "5000");
+    await expect(first).toContainText("edge4 port 31", { timeout: 3_000 });
+    await expect(first.locator("td").nth(4)).toHaveText(/^\d{3},000 a minute$/, { timeout: 500 });
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
+    const drawing = readFileSync(await file.path(), "utf8");
+    expect(drawing.match(/<title>active: 1</g)).toHaveLength(1);
+  }).toPass({ timeout: 40_000 });
+  await looksWell(page, "errors");
 });
 
 test("a port is found by a point", async ({ page }) => {

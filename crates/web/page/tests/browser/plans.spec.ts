@@ -55,6 +55,23 @@ test("a switch is drained until it is safe to pull, and used again", async ({ pa
   await expect(page.getByText(/\d+ routes move: \d+ blocks? of 64 registers in \d+ switch/)).toBeVisible();
   await expect(page.getByText(/\d+ routes arrive/)).toBeVisible();
   await expect(page.getByRole("region", { name: "Before and after" })).toContainText("Flows on the busiest link");
+  // What the links of the switch carried comes on others, those with most more first.
+  const moves = async (title: string) => {
+    const rows = page.getByRole("region", { name: title }).locator("tbody tr");
+    await expect(rows.first()).toBeVisible();
+    const texts = await rows.locator("td.number").allTextContents();
+    const numbers = texts.map((text) => Number(text.replaceAll(",", "")));
+    const changes = numbers.filter((_, at) => at % 3 === 2);
+    changes.forEach((change, row) => expect(change).toBeCloseTo(numbers[3 * row + 1] - numbers[3 * row], 1));
+    return { names: await rows.allTextContents(), numbers, changes };
+  };
+  const [fuller, emptier] = [await moves("Fuller links"), await moves("Emptier links")];
+  expect(emptier.names.every((name) => name.includes("core2 port"))).toBe(true);
+  expect(emptier.numbers.filter((_, at) => at % 3 === 1).every((after) => after === 0)).toBe(true);
+  expect(fuller.names.some((name) => name.includes("core2 port"))).toBe(false);
+  expect(fuller.changes).toEqual([...fuller.changes].sort((a, b) => b - a));
+  const sum = (changes: number[]) => changes.reduce((sum, change) => sum + change, 0);
+  expect(sum(fuller.changes)).toBeCloseTo(-sum(emptier.changes), 1);
   await looksWell(page, "plan");
   await page.getByRole("button", { name: "Apply…" }).click();
   await page.keyboard.press("Enter");

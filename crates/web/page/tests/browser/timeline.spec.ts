@@ -8,6 +8,8 @@ import { looksWell } from "./looks";
 const daemon = new Daemon("fattree:16,radix=8");
 /** A moment at which a cable was cut, and one at which it was mended, as addresses have them. */
 let [cut, mended] = ["", ""];
+/** Errors that a port counts between them. */
+const ERRORS = 3_000;
 
 function now(): string {
   return new Date().toISOString();
@@ -25,6 +27,7 @@ test.beforeAll(async ({ browser }) => {
   await page.waitForTimeout(500);
   daemon.cause("link-up", "edge1:5");
   await expect(page.getByText("missing link")).toHaveCount(0);
+  daemon.cause("count-errors", "edge1:6", "--rcv-errors", String(ERRORS));
   daemon.weft("port", "disable", "--reason", "rack 7 is moved", "node:edge2:port:6");
   await expect(page.locator(".legend")).toContainText("disabled");
   daemon.weft("port", "enable", "node:edge2:port:6");
@@ -102,6 +105,101 @@ test("events tell what people changed, with the reason, and their times lead to 
   await expect(page).toHaveURL(/#\/route@.*Z$/);
 });
 
+test("a span shows what was counted in it, what happened in it, and the fabric at its end", async ({ page }) => {
+  await open(page, `#/by/errors@${cut}..${mended}`);
+  const told = page.locator(".asof");
+  await expect(told).toContainText(`From ${cut.slice(11, 19)} UTC to ${mended.slice(11, 19)} UTC.`);
+  await expect(told).toContainText("states, cables, routes and what is wrong are as of its end");
+  await expect(page.locator(".legend")).not.toContainText("lost");
+  // The errors of one reading, over all of the span.
+  const seconds = Number(/means of (\d+) seconds/.exec((await told.textContent()) ?? "")?.[1]);
+  const asked = (Date.parse(mended) - Date.parse(cut)) / 1_000;
+  expect(Math.abs(seconds - asked), `${seconds} of ${asked} seconds`).toBeLessThan(4);
+  await page.getByText("The same as a table").click();
+  const first = page.getByRole("region", { name: "Ports with cables, those with most errors first" }).locator("tbody tr").first();
+  await expect(first).toContainText("edge1 port 6");
+  const rate = Number(/([\d,]+) a minute/.exec((await first.textContent()) ?? "")?.[1].replaceAll(",", ""));
+  expect(Math.abs((rate * seconds) / 60 / ERRORS - 1), `${rate} a minute`).toBeLessThan(0.15);
+  await looksWell(page, "span-errors");
+  // At its end alone there are none.
+  await page.goto(`${daemon.page}#/by/errors@${mended}`);
+  await expect(told).toContainText("As of");
+  await expect(first.locator("td").nth(4)).toHaveText("none");
+
+  await open(page, `#/events@${cut}..${mended}`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/^Events from \d\d:\d\d:\d\d UTC to \d\d:\d\d:\d\d UTC$/);
+  const events = page.locator(".events");
+  await expect(events).toContainText("link appeared: edge1 port 5");
+  await expect(events).not.toContainText("link vanished: edge1 port 5");
+  await page.getByRole("link", { name: /link appeared: edge1 port 5/ }).first().click();
+  await expect(page).toHaveURL(/#\/node\/0x[0-9a-f]{16}\/port\/5@.*Z\.\..*Z$/);
+  await expect(page.getByRole("heading", { name: /^from \d\d:\d\d:\d\d UTC to/ })).toBeVisible();
+  await page.getByRole("region", { name: "Ports" }).getByRole("link", { name: "6", exact: true }).click();
+  const counters = page.getByRole("region", { name: "Counters" });
+  await expect(counters.locator("thead")).toHaveText("CounterIn the spanTotal");
+  await expect(counters.getByRole("row", { name: /^rcv errors/ })).toHaveText(`rcv errors${ERRORS.toLocaleString("en")}${ERRORS.toLocaleString("en")}`);
+  await looksWell(page, "span-port");
+  await page.goto(`${daemon.page}#/matrix@${cut}..${mended}`);
+  await expect(page.getByRole("main")).toContainText("all as means of the span");
+  await page.goto(`${daemon.page}#/plans@${cut}..${mended}`);
+  await expect(told).toContainText("This view is of now.");
+  await page.goto(`${daemon.page}#/@2020-01-01T00:00:00Z..${mended}`);
+  await expect(told).toContainText("No counters are kept of both its ends");
+});
+
+test("a span is drawn over the marks, or chosen with the keyboard", async ({ page }) => {
+  await open(page, "");
+  const timeline = page.getByRole("region", { name: "Timeline" });
+  const box = await timeline.locator("svg").boundingBox();
+  if (box === null) throw new Error("no strip");
+  await page.mouse.move(box.x + 0.97 * box.width, box.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.99 * box.width, box.y + 9, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/#\/@\S+Z\.\.\S+Z$/);
+  await expect(timeline.locator("rect.span")).toHaveAttribute("x", /^9[67]\d/);
+  const drawn = page.url();
+  await timeline.getByRole("slider", { name: "Start of the span" }).focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect(page).not.toHaveURL(drawn);
+  const longer = page.url();
+  expect(longer.slice(longer.indexOf(".."))).toBe(drawn.slice(drawn.indexOf("..")));
+  // Neither end goes past the other.
+  await page.keyboard.press("End");
+  await expect.poll(() => page.url()).toBe(longer);
+  await timeline.getByRole("slider", { name: "End of the span" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page).not.toHaveURL(longer);
+  await expect(timeline.getByRole("button", { name: "Span" })).toHaveAttribute("aria-pressed", "true");
+  await timeline.getByRole("button", { name: "Span" }).click();
+  await expect(page).toHaveURL(/#\/@[^.]+Z$/);
+  await expect(timeline.getByRole("slider", { name: "Moment" })).toBeVisible();
+  await timeline.getByRole("button", { name: "Span" }).click();
+  await expect(timeline.getByRole("slider", { name: "Start of the span" })).toBeVisible();
+  // A click is a moment.
+  await page.mouse.click(box.x + 0.98 * box.width, box.y);
+  await expect(page).toHaveURL(/#\/@[^.]+Z$/);
+});
+
+test("the timeline is saved as a drawing, and its events as a table", async ({ page }) => {
+  await open(page, "#/events");
+  const saved = async (button: string) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+    return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+  };
+  await expect(page.locator(".events")).toContainText("rack 7 is moved");
+  const table = await saved("Save all as CSV");
+  const lines = table.text.trimEnd().split("\r\n");
+  expect([table.name, lines[0]]).toEqual(["events.csv", "time,kind,what happened,node,port"]);
+  expect(lines.length - 1).toBe(await page.locator(".events li").count());
+  expect(lines.some((line) => /^\d{4}-\d\d-\d\dT[\d:.]+Z,trouble,link vanished: edge1 port 5 – .*,0x[0-9a-f]{16},5$/.test(line))).toBe(true);
+  expect(lines.some((line) => /,by people,.*disable edge2:6: rack 7 is moved,0x[0-9a-f]{16},6$/.test(line))).toBe(true);
+  const drawing = await saved("Save as SVG");
+  expect(drawing.name).toBe("timeline.svg");
+  expect(drawing.text).toMatch(/>trouble \d+<.*>well again \d+<.*>by people \d+</s);
+  expect(drawing.text).toMatch(/<path class="bad" d="M\d+ 4V22[^>]*stroke: rgb\(/);
+});
+
 test("ports are coloured by the time since their last change", async ({ page }) => {
   // Ports by colour, as the drawing of the whole fabric tells: the number of each, the rarest first.
   const colors = async (hash: string) => {
@@ -112,12 +210,13 @@ test("ports are coloured by the time since their last change", async ({ page }) 
     const drawing = readFileSync(await file.path(), "utf8");
     return [...drawing.matchAll(/<title>active: (\d+)</g)].map(([, count]) => Number(count)).sort((a, b) => a - b);
   };
-  // Port 5 of edge1, port 6 of edge2, and the other ends of their cables: of one age or two, by how fast this machine is.
+  // Port 5 of edge1, port 6 of edge2, and the other ends of their cables: of one age or two, by how fast this machine is. Both
+  // ends of the link with errors keep the colour of that.
   const split = async () => {
     const all = await colors(`#/by/change@${mended}`);
     return { changed: all.slice(0, -1).reduce((sum, count) => sum + count, 0), others: all.at(-1) };
   };
-  await expect.poll(split).toEqual({ changed: 4, others: 60 });
+  await expect.poll(split).toEqual({ changed: 4, others: 58 });
   // At the first moment the one cable is lost, and nothing else has changed since the fabric came up.
   expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
 });

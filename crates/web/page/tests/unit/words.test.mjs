@@ -9,9 +9,9 @@ globalThis.addEventListener = () => {};
 globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
-const { addressAt, addressOf, momentOf, range, rangeOf, viewOf } = await load("src/address.ts");
+const { addressAt, addressOf, momentOf, range, rangeOf, startOf, viewOf } = await load("src/address.ts");
 const { pathOf } = await load("src/chart.tsx");
-const { busier, byShare, kindOf, shadeOf } = await load("src/kinds.ts");
+const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
@@ -22,6 +22,7 @@ test("every view has an address that leads to it", () => {
     { kind: "overview", paint: "state" },
     { kind: "overview", paint: "load" },
     { kind: "overview", paint: "wait" },
+    { kind: "overview", paint: "errors" },
     { kind: "matrix", by: "load", tier: 0, pods: false },
     { kind: "matrix", by: "imbalance", tier: 0, pods: false },
     { kind: "matrix", by: "load", tier: 2, pods: false },
@@ -194,11 +195,36 @@ test("a host is named without its HFI, and a switch as it is", () => {
 
 test("what is busiest comes first, and what is not known last", () => {
   const shares = [255, 0, 200, 7, 255, 7, 230];
-  assert.deepEqual(byShare([...shares.keys()], (place) => shares[place]), [2, 6, 3, 5, 1, 0, 4]);
+  assert.deepEqual(byShare([...shares.keys()], (place) => shares[place]), [6, 2, 3, 5, 1, 0, 4]);
   assert.deepEqual(byShare([5, 3], () => 255), [5, 3]);
   assert.deepEqual(byShare([], () => 0), []);
 });
 
 test("of two loads the one that is known counts, or the greater", () => {
   assert.deepEqual([busier(255, 255), busier(255, 0), busier(0, 255), busier(3, 7)], [255, 0, 0, 7]);
+});
+
+test("rates of errors are words with their unit, and colours that stand out from that of none", () => {
+  assert.deepEqual([0, 1, 8, 80, 160, 255].map(errorsText), ["none", "5.4 an hour", "1 a minute", "1,000 a minute", "1,000,000 a minute", "unknown"]);
+  assert.deepEqual([0, 8, 255].map(errorsOf), [0, 1, undefined]);
+  const ramps = [0, 1, 8, 80, 160, 254].map(errorsRamp);
+  assert.equal(ramps[0], rampOf(0));
+  assert.ok(ramps[1] - ramps[0] >= 7, "one error is seen");
+  assert.deepEqual(ramps, [...ramps].sort((a, b) => a - b));
+  assert.equal(ramps[4], rampOf(200));
+  assert.equal(ramps[5], rampOf(200));
+  assert.equal(errorsRamp(255), rampOf(255));
+});
+
+test("the address of a span has both its ends", () => {
+  const [from, to] = [new Date("2026-03-02T12:00:00.250Z"), new Date("2026-03-02T12:10:00Z")];
+  const address = addressAt({ kind: "events" }, to, from);
+  assert.equal(address, "#/events@2026-03-02T12:00:00.250Z..2026-03-02T12:10:00Z");
+  assert.deepEqual([startOf(address), momentOf(address)], [from, to]);
+  assert.deepEqual(viewOf(address), { kind: "events" });
+  // One that ends before it begins, one that never ended, and what is no time are none.
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z..2026-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z..2999-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@yesterday..2026-03-01T12:00:00Z"), undefined);
+  assert.equal(startOf("#/@2026-03-02T12:00:00Z"), undefined);
 });
