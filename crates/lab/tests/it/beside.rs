@@ -34,10 +34,13 @@ fn errors_name_what_is_allowed() {
         ("job a bulk ranks=0", "ranks: \"0\""),
         ("job a bulk pairs=1", "FROM>TO"),
         ("job a osu_bw stack=tcp", "allowed: psm2, opx"),
-        ("job a bulk stack=opx", "allowed: ranks, pairs, sl, begin"),
+        (
+            "job a bulk stack=opx",
+            "allowed: ranks, placement, hosts, pairs, sl, begin",
+        ),
         (
             "job a alltoall pairs=0>1",
-            "allowed: ranks, stack, sl, begin",
+            "allowed: ranks, placement, hosts, stack, sl, begin",
         ),
         ("job a uniform ranks=4", "allowed: sl, begin"),
         ("job a uniform by=3", "allowed: bytes, load"),
