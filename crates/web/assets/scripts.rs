@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-QXFBGKKA.js", include_bytes!("chunk-QXFBGKKA.js")),
-    ("/chunk-UH52NEXJ.js", include_bytes!("chunk-UH52NEXJ.js")),
-    ("/chunk-VKPAPDXP.js", include_bytes!("chunk-VKPAPDXP.js")),
+    ("/chunk-3ESIGC42.js", include_bytes!("chunk-3ESIGC42.js")),
+    ("/chunk-3SHSJODP.js", include_bytes!("chunk-3SHSJODP.js")),
+    ("/chunk-P2UN6EAK.js", include_bytes!("chunk-P2UN6EAK.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-PWKDCW3U.js", include_bytes!("view-PWKDCW3U.js")),
-    ("/views-ZGGMM4UL.js", include_bytes!("views-ZGGMM4UL.js")),
+    ("/view-7NTISLYS.js", include_bytes!("view-7NTISLYS.js")),
+    ("/views-SVXC4AWY.js", include_bytes!("views-SVXC4AWY.js")),
 ]

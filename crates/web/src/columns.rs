@@ -239,7 +239,7 @@ impl Shares {
         let Some(image) = image.filter(|image| image.span_ns > 0) else {
             return shares;
         };
-        let minutes = image.span_ns as f64 / 60e9;
+        let days = image.span_ns as f64 / (86_400.0 * 1e9);
         let is_read = |end: &PortView| matches!(end.reading, Reading::Done | Reading::ClearFailed);
         for link in image.links() {
             let read = link.ends.each_ref().map(is_read);
@@ -253,7 +253,7 @@ impl Shares {
                 }
                 if own {
                     shares.wait[at] = share(sending.wait);
-                    shares.errors[at] = rate(end.link_errors() as f64 / minutes);
+                    shares.errors[at] = rate(end.link_errors() as f64 / days);
                 }
             }
         }
@@ -267,8 +267,8 @@ fn share(share: f64) -> u8 {
 }
 
 /// A rate of errors as a byte; one error in any time is at least one unit.
-fn rate(per_minute: f64) -> u8 {
-    let units = (per_minute.ln_1p() / std::f64::consts::LN_2 * DOUBLING).ceil();
+fn rate(per_day: f64) -> u8 {
+    let units = (per_day.ln_1p() / std::f64::consts::LN_2 * DOUBLING).ceil();
     units.clamp(0.0, f64::from(UNKNOWN - 1)) as u8
 }
 

@@ -68,8 +68,11 @@ export function rampOf(share: number): number {
 
 /** Units of a rate of errors for each doubling of it. */
 const DOUBLING = 8;
+/** Minutes of the day, of which the unit tells a rate. */
+const DAY = 1440;
 /** The rate of errors of the strongest colour: 1,000,000 a minute. The weakest stands out from that of no errors. */
-const [ERRORS_MAX, ERRORS_LEAST] = [160, 0.25];
+export const ERRORS_MAX = 244;
+const ERRORS_LEAST = 0.25;
 
 /** The place in the palette of a rate of errors. */
 export function errorsRamp(rate: number): number {
@@ -79,7 +82,7 @@ export function errorsRamp(rate: number): number {
 
 /** Errors in so many minutes, two digits of them; none where it is not known. */
 export function errorsOf(rate: number, minutes = 1): number | undefined {
-  return rate === UNKNOWN ? undefined : Number(((2 ** (rate / DOUBLING) - 1) * minutes).toPrecision(2));
+  return rate === UNKNOWN ? undefined : Number((((2 ** (rate / DOUBLING) - 1) / DAY) * minutes).toPrecision(2));
 }
 
 /** A rate of errors in words. */
@@ -87,7 +90,8 @@ export function errorsText(rate: number): string {
   const known = errorsOf(rate);
   if (known === undefined) return "unknown";
   if (known === 0) return "none";
-  return known < 1 ? `${errorsOf(rate, 60)} an hour` : `${known.toLocaleString("en")} a minute`;
+  if (known >= 1) return `${known.toLocaleString("en")} a minute`;
+  return known * 60 >= 1 ? `${errorsOf(rate, 60)} an hour` : `${errorsOf(rate, DAY)} a day`;
 }
 
 export function isWrong(shade: number): boolean {

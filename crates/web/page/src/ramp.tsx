@@ -1,13 +1,14 @@
 // The colours of a share, from nothing to the whole, and of rates of errors.
 import type { ComponentChildren } from "preact";
 import { WHOLE } from "./fabric";
-import { errorsRamp, rampOf } from "./kinds";
+import { ERRORS_MAX, errorsRamp, rampOf } from "./kinds";
 import { colorOf, css, isDark } from "./palette";
 import { scheme, theme } from "./store";
 
 const STEPS = 8;
-/** Rates of errors with a colour in the legend, and how far they lie apart: 1 to 1,000,000 a minute. */
-const [RATE_LEAST, RATE_STEP] = [8, 152 / (STEPS - 1)];
+/** Rates of errors with a colour in the legend, and how far they lie apart: 1 a day to 1,000,000 a minute. */
+const RATE_LEAST = 8;
+const RATE_STEP = (ERRORS_MAX - RATE_LEAST) / (STEPS - 1);
 
 export function Ramp({ from = "0 %", to = "100 %" }: { from?: ComponentChildren; to?: string }) {
   return <>{from} <Colors places={Array.from({ length: STEPS }, (_, at) => rampOf((at / (STEPS - 1)) * WHOLE))} /> {to}</>;
@@ -15,7 +16,7 @@ export function Ramp({ from = "0 %", to = "100 %" }: { from?: ComponentChildren;
 
 /** The colours of rates of errors, which grow many times from one to the next. */
 export function ErrorsRamp() {
-  return <>errors a minute: <Colors places={[errorsRamp(0)]} /> none, 1 <Colors places={Array.from({ length: STEPS }, (_, at) => errorsRamp(RATE_LEAST + at * RATE_STEP))} /> 1,000,000 (each colour 7 times the one before)</>;
+  return <>errors: <Colors places={[errorsRamp(0)]} /> none, 1 a day <Colors places={Array.from({ length: STEPS }, (_, at) => errorsRamp(RATE_LEAST + at * RATE_STEP))} /> 1,000,000 a minute (each colour 19 times the one before)</>;
 }
 
 function Colors({ places }: { places: number[] }) {

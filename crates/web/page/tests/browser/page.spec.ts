@@ -356,7 +356,7 @@ test("errors of links have a colour of their own, and the table tells how many",
   await open(page);
   await page.getByRole("link", { name: "errors", exact: true }).click();
   await expect(page).toHaveURL(/#\/by\/errors$/);
-  await expect(page.locator(".legend")).toContainText("errors a minute: none, 1 1,000,000");
+  await expect(page.locator(".legend")).toContainText("errors: none, 1 a day 1,000,000 a minute");
   await page.getByText("The same as a table").click();
   const ports = page.getByRole("region", { name: "Ports with cables, those with most errors first" });
   const first = ports.locator("tbody tr").first();

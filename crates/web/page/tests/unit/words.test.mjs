@@ -205,9 +205,9 @@ test("of two loads the one that is known counts, or the greater", () => {
 });
 
 test("rates of errors are words with their unit, and colours that stand out from that of none", () => {
-  assert.deepEqual([0, 1, 8, 80, 160, 255].map(errorsText), ["none", "5.4 an hour", "1 a minute", "1,000 a minute", "1,000,000 a minute", "unknown"]);
-  assert.deepEqual([0, 8, 255].map(errorsOf), [0, 1, undefined]);
-  const ramps = [0, 1, 8, 80, 160, 254].map(errorsRamp);
+  assert.deepEqual([0, 1, 8, 40, 84, 164, 244, 255].map(errorsText), ["none", "0.091 a day", "1 a day", "1.3 an hour", "1 a minute", "1,000 a minute", "1,100,000 a minute", "unknown"]);
+  assert.deepEqual([0, 84, 255].map(errorsOf), [0, 1, undefined]);
+  const ramps = [0, 1, 8, 84, 244, 254].map(errorsRamp);
   assert.equal(ramps[0], rampOf(0));
   assert.ok(ramps[1] - ramps[0] >= 7, "one error is seen");
   assert.deepEqual(ramps, [...ramps].sort((a, b) => a - b));
