@@ -1,6 +1,6 @@
 //! Counters of a moment of the past, in the shape of the last ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ use super::{Services, attachment};
 /// How long what was read last is kept, so that the pages and screens of a moment are read once: at 27,648 hosts it has some
 /// 50 MB.
 const KEPT: Duration = Duration::from_secs(60);
+/// Answers of a kind that are kept: those of both ends of a span.
+const KEPT_MAX: usize = 2;
 
 /// A reading of the past.
 #[derive(Debug)]
@@ -42,21 +44,62 @@ pub(super) struct Then {
     pub(super) time: Timestamp,
 }
 
-/// The last one that was read, with the question; whoever asks next waits for it.
+/// What counters of the past were last asked for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastThen(Arc<Mutex<Option<Answered>>>);
+pub(crate) struct LastThen {
+    moments: LastRead<StateQuestion, CountersThen>,
+    /// By the moment and the start, milliseconds since 1970.
+    spans: LastRead<(StateQuestion, i64), Over>,
+}
 
-/// A question with its answer.
-type Answered = (StateQuestion, Arc<CountersThen>);
+/// The time between two moments.
+#[derive(Debug)]
+struct Over {
+    image: Arc<Image>,
+    then: Then,
+}
 
-impl LastThen {
-    /// Forgets it after a while, unless another one has come.
-    fn forget_later(&self, kept: &Arc<CountersThen>) {
-        let (last, kept) = (Arc::clone(&self.0), Arc::downgrade(kept));
+/// What was read last, each with its question. One is read at a time: whoever asks meanwhile waits, and may ask the same.
+#[derive(Debug)]
+struct LastRead<Q, A>(Arc<Mutex<VecDeque<(Q, Arc<A>)>>>);
+
+impl<Q, A> Clone for LastRead<Q, A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<Q, A> Default for LastRead<Q, A> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<Q: PartialEq + Copy + Send + 'static, A: Send + Sync + 'static> LastRead<Q, A> {
+    /// The answer to a question, by `read` unless it is kept.
+    async fn answer(
+        &self,
+        question: Q,
+        read: impl Future<Output = Result<A, Status>>,
+    ) -> Result<Arc<A>, Status> {
+        let mut last = self.0.lock().await;
+        if let Some((_, answer)) = last.iter().find(|(of, _)| *of == question) {
+            return Ok(Arc::clone(answer));
+        }
+        let answer = Arc::new(read.await?);
+        last.truncate(KEPT_MAX - 1);
+        last.push_front((question, Arc::clone(&answer)));
+        self.forget_later(&answer);
+        Ok(answer)
+    }
+
+    /// Forgets an answer after a while.
+    fn forget_later(&self, answer: &Arc<A>) {
+        let (last, kept) = (Arc::clone(&self.0), Arc::downgrade(answer));
         tokio::spawn(async move {
             tokio::time::sleep(KEPT).await;
             let mut last = last.lock().await;
-            last.take_if(|(_, then)| std::ptr::eq(Arc::as_ptr(then), kept.as_ptr()));
+            last.retain(|(_, one)| !std::ptr::eq(Arc::as_ptr(one), kept.as_ptr()));
         });
     }
 }
@@ -126,20 +169,16 @@ impl Services {
         at: &v1::Moment,
     ) -> Result<(Arc<Image>, Then), Status> {
         let question = past::question("at", at)?;
-        let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
-        let (history, _permit) = self.history().await?;
-        let states = self.last_states.clone();
-        let read = move || {
-            let reader = history.reader();
-            let past = past::read(&reader, &states, question)?;
+        let read = self.read_then(move |reader, states, settings| {
+            let past = past::read(reader, states, question)?;
             if from_ms >= unix_ms(past.shown.time) {
                 return Err(wrong_field("from", "expected a time before the moment"));
             }
-            over(&reader, past, from_ms, &settings)
-        };
-        task::spawn_blocking(read)
-            .await
-            .map_err(|error| Status::internal(error.to_string()))?
+            over(reader, past, from_ms, settings)
+        });
+        let spans = &self.last_then.spans;
+        let over = spans.answer((question, from_ms), read).await?;
+        Ok((Arc::clone(&over.image), over.then.clone()))
     }
 
     /// What a reader is told of the attachment: nothing of the past.
@@ -150,22 +189,27 @@ impl Services {
     /// The last reading of the counters before a moment, in the fabric of then.
     async fn counters_then(&self, at: &v1::Moment) -> Result<Arc<CountersThen>, Status> {
         let question = past::question("at", at)?;
-        let mut last = self.last_then.0.lock().await;
-        if let Some((_, then)) = last.as_ref().filter(|(of, _)| *of == question) {
-            return Ok(Arc::clone(then));
-        }
+        let read = self
+            .read_then(move |reader, states, settings| read(reader, states, question, settings));
+        self.last_then.moments.answer(question, read).await
+    }
+
+    /// Reads what is kept of the past, on a thread of its own. It counts among the readers until it has ended, also where
+    /// nobody waits for it any more.
+    async fn read_then<A: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Reader, &LastStates, &PmSettings) -> Result<A, Status> + Send + 'static,
+    ) -> Result<A, Status> {
         let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
-        let (history, _permit) = self.history().await?;
+        let (history, permit) = self.history().await?;
         let states = self.last_states.clone();
-        let read =
-            task::spawn_blocking(move || read(&history.reader(), &states, question, &settings));
-        let then = read
+        let reading = task::spawn_blocking(move || {
+            let _permit = permit;
+            read(&history.reader(), &states, &settings)
+        });
+        reading
             .await
-            .map_err(|error| Status::internal(error.to_string()))??;
-        let then = Arc::new(then);
-        *last = Some((question, Arc::clone(&then)));
-        self.last_then.forget_later(&then);
-        Ok(then)
+            .map_err(|error| Status::internal(error.to_string()))?
     }
 }
 
@@ -197,7 +241,7 @@ fn over(
     past: past::Past,
     from_ms: i64,
     settings: &PmSettings,
-) -> Result<(Arc<Image>, Then), Status> {
+) -> Result<Over, Status> {
     let (snapshot, mut shown) = (Arc::clone(&past.state.snapshot), past.shown);
     let at_ms = unix_ms(shown.time);
     let last = reading_at(reader, at_ms, &mut shown)?;
@@ -211,7 +255,8 @@ fn over(
     }
     let time = timestamp_ms(span.time_ms);
     let image = Arc::new(image_of(snapshot, settings, &span));
-    Ok((image, Then { shown, time }))
+    let then = Then { shown, time };
+    Ok(Over { image, then })
 }
 
 /// The last reading up to a time, with what could not be read as warnings.

@@ -26,10 +26,13 @@ impl Facts {
         Self::default()
     }
 
-    /// With a fact more, of which the first [`VALUE_MAX`] bytes are told.
+    /// With a fact more; of one that is longer than [`VALUE_MAX`] the beginning, and an ellipsis.
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
         let mut value = value.to_string();
-        value.truncate(value.floor_char_boundary(VALUE_MAX));
+        if value.len() > VALUE_MAX {
+            value.truncate(value.floor_char_boundary(VALUE_MAX));
+            value.push('…');
+        }
         self.0.insert(name.to_owned(), value);
         self
     }

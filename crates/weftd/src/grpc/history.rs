@@ -61,8 +61,12 @@ impl HistoryService for Services {
         &self,
         _: Request<v1::GetHistoryRequest>,
     ) -> Result<Response<v1::GetHistoryResponse>, Status> {
-        let (history, _permit) = self.history().await?;
-        let read = task::spawn_blocking(move || kept(&history)).await;
+        let (history, permit) = self.history().await?;
+        let reading = move || {
+            let _permit = permit;
+            kept(&history)
+        };
+        let read = task::spawn_blocking(reading).await;
         let kept = read.map_err(|error| Status::internal(error.to_string()))?;
         kept.map(Response::new).map_err(|error| status(&error))
     }

@@ -15,7 +15,7 @@ use weft_fabric::Snapshot;
 use weft_history::{Reader, StateAnswer, StateHead, StateId, StatePieces, StateQuestion};
 
 use super::Services;
-use super::details::DOMAIN;
+use super::details::{DOMAIN, bounded};
 use super::history::{millis, status};
 use crate::event_hub::unix_time_ms;
 
@@ -119,9 +119,12 @@ impl Services {
     /// All that is known of the moment that a field of a request has.
     pub(super) async fn past_of(&self, field: &str, at: v1::Moment) -> Result<Past, Status> {
         let question = question(field, &at)?;
-        let (history, _permit) = self.history().await?;
+        let (history, permit) = self.history().await?;
         let last = self.last_states.clone();
-        let read = tokio::task::spawn_blocking(move || read(&history.reader(), &last, question));
+        let read = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            read(&history.reader(), &last, question)
+        });
         read.await
             .map_err(|error| Status::internal(error.to_string()))?
     }
@@ -238,7 +241,7 @@ fn unknown(
         .filter_map(|(name, time)| Some((name.to_owned(), time?)));
     let metadata: std::collections::HashMap<String, String> = metadata.collect();
     let details = ErrorDetails::with_error_info(NOT_KNOWN, DOMAIN, metadata);
-    Status::with_error_details(Code::NotFound, text, details)
+    Status::with_error_details(Code::NotFound, bounded(&text), details)
 }
 
 #[cfg(test)]

@@ -116,7 +116,8 @@ pub(super) fn list_refused<'a>(
     if count > 1 {
         lines.push(format!("nothing was changed of {count} ports"));
     }
-    Status::with_error_details(Code::FailedPrecondition, lines.join("\n"), details)
+    let message = lines.join("\n");
+    Status::with_error_details(Code::FailedPrecondition, bounded(&message), details)
 }
 
 /// The status of a request with a wrong field.

@@ -39,11 +39,13 @@ impl Services {
             let columns = Columns::of(&layout, topology, Shares::of(&layout, image), &page);
             let columns = columns.since(None).into_iter().map(column);
             let counted_span = image.map(|image| span(Duration::from_nanos(image.span_ns)));
+            let then = counted.and_then(|(_, then)| then);
             v1::GetPastResponse {
                 layout: Some(layout_message(String::new(), &layout)),
                 columns: columns.collect(),
-                counted_time: counted.and_then(|(_, then)| Some(then?.time)),
-                moment: Some(past.shown),
+                counted_time: then.as_ref().map(|then| then.time),
+                // With what could not be read of the counters, where there are some.
+                moment: Some(then.map_or(past.shown, |then| then.shown)),
                 counted_span,
             }
         };
