@@ -1,5 +1,7 @@
 //! Some inputs, on their way from the thread that records to the place where they are written.
 
+use std::fmt;
+
 use weft_wire::packet::Packet;
 
 use crate::keys::SMP_M_KEY;
@@ -14,13 +16,19 @@ pub struct Chunk {
 }
 
 /// One that is not among the bytes yet.
-#[derive(Debug)]
 struct Datagram {
     /// Where it belongs among them.
     at: usize,
     packet: Packet,
     /// What takes the place of its M_Key.
     m_key: [u8; 8],
+}
+
+impl fmt::Debug for Datagram {
+    /// Without its bytes, which have the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {}", self.packet.mad.len(), self.at)
+    }
 }
 
 impl From<Vec<u8>> for Chunk {

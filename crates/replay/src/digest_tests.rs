@@ -2,7 +2,8 @@
 
 use std::slice::from_ref;
 
-use weft_manager::Output;
+use weft_fabric::Guid;
+use weft_manager::{CommandError, Output};
 use weft_wire::Layout;
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
@@ -25,6 +26,34 @@ fn digest(packets: &[Packet]) -> u64 {
         digest.add(&Output::Send(packet.clone()), &mut keys);
     }
     digest.value()
+}
+
+/// Another digest of the same outputs needs another number in the first line of a file.
+#[test]
+fn the_format_has_these_digests() {
+    let sent = datagram(AttributeId::NODE_INFO, &[3; NodeInfo::LEN], 7);
+    let node = Guid(0x0011_7501_0200_0001);
+    let outputs = [
+        Output::Send(sent),
+        Output::Persist(vec![1, 2, 3]),
+        Output::Reply {
+            id: 9,
+            result: Err(CommandError::NoNode { node }),
+        },
+    ];
+    let (mut digest, mut keys) = (Digest::default(), Keys::default());
+    let digests = outputs.map(|output| {
+        digest.add(&output, &mut keys);
+        digest.value()
+    });
+    assert_eq!(
+        digests,
+        [
+            0x942c_dd22_457d_3d31,
+            0x1799_f3bf_2ddc_7dba,
+            0x644a_f991_bcce_44f6,
+        ]
+    );
 }
 
 #[test]

@@ -21,6 +21,8 @@ const FILES: u64 = 8;
 pub(super) const SA_PARTS: u64 = 2;
 /// A copy has the file before the newest one too, unless the newest has begun so long before.
 const HOUR_MS: u64 = 3_600_000;
+/// Memory for the bytes of a chunk that is kept for the next one.
+const BYTES_KEPT: usize = 1 << 20;
 
 /// The recording of this start.
 pub(super) struct Recording {
@@ -110,6 +112,8 @@ impl Recording {
                     bytes.clear();
                     chunk.write(&mut bytes);
                     self.chunk(&bytes);
+                    // The first one may have a whole state, of which nothing is as large again.
+                    bytes.shrink_to(BYTES_KEPT);
                 }
                 Order::Next(manager) => self.next(|to| manager.write(to)),
                 Order::SaChunk(chunk) => self.sa_chunk(&chunk.into_bytes()),
