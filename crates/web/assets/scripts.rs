@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-QXFBGKKA.js", include_bytes!("chunk-QXFBGKKA.js")),
-    ("/chunk-UH52NEXJ.js", include_bytes!("chunk-UH52NEXJ.js")),
-    ("/chunk-VKPAPDXP.js", include_bytes!("chunk-VKPAPDXP.js")),
+    ("/chunk-AUUZBOTY.js", include_bytes!("chunk-AUUZBOTY.js")),
+    ("/chunk-NKBNK66K.js", include_bytes!("chunk-NKBNK66K.js")),
+    ("/chunk-R3W6HX4S.js", include_bytes!("chunk-R3W6HX4S.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-PWKDCW3U.js", include_bytes!("view-PWKDCW3U.js")),
-    ("/views-ZGGMM4UL.js", include_bytes!("views-ZGGMM4UL.js")),
+    ("/view-EJTUIU2U.js", include_bytes!("view-EJTUIU2U.js")),
+    ("/views-IS26PAGG.js", include_bytes!("views-IS26PAGG.js")),
 ]

@@ -8,8 +8,8 @@ import { healthCalls, PATIENCE, web, whyOf } from "./api";
 import { Columns, Layout } from "./fabric";
 import { type Past, past } from "./store";
 
-/** Time for which a moment has to be looked at before it is read, milliseconds: one moves over many. */
-const REST = 120;
+/** Time for which a moment or a span has to be looked at before it is read, milliseconds: one moves over many. */
+export const REST = 120;
 
 /** Which moment is shown; none for now. */
 export const shown = signal<Shown | undefined>(undefined);

@@ -4,8 +4,8 @@ import type { TargetedPointerEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, goTo, moment, range, showLast, start, view } from "./address";
 import type { Told } from "./events";
-import { all, kept, RANGES, readPast } from "./history";
-import { lacking, type Shown, shown } from "./past";
+import { all, kept, RANGES, readPast, readSpan } from "./history";
+import { lacking, REST, type Shown, shown } from "./past";
 import { events } from "./store";
 import { between, clock, sentence, spanText } from "./words";
 
@@ -24,13 +24,19 @@ export function Timeline() {
     range.value;
     void readPast();
   });
+  useSignalEffect(() => {
+    [start.value, moment.value];
+    const soon = setTimeout(() => void readSpan(), REST);
+    return () => clearTimeout(soon);
+  });
+  const readAll = () => Promise.all([readPast(), readSpan()]);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || void readPast(), PACE);
+    const timer = setInterval(() => document.hidden || void readAll(), PACE);
     return () => clearInterval(timer);
   }, []);
   useSignalEffect(() => {
     if (events.value.length === 0) return;
-    const soon = setTimeout(() => void readPast(), PACE_FRESH);
+    const soon = setTimeout(() => void readAll(), PACE_FRESH);
     return () => clearTimeout(soon);
   });
   const now = kept.value;

@@ -147,6 +147,21 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   await expect(told).toContainText("No counters are kept of both its ends");
 });
 
+test("a span that the timeline does not show any more has what happened in it", async ({ page }) => {
+  // As somebody opens its address two hours later.
+  await page.clock.setFixedTime(Date.now() + 7_200_000);
+  await open(page, `#/events?last=15m@${cut}..${mended}`);
+  const events = page.locator(".events");
+  await expect(events).toContainText("link appeared: edge1 port 5");
+  await expect(events).toContainText("rack 7 is moved");
+  await expect(events).not.toContainText("link vanished: edge1 port 5");
+  await expect(page.locator("svg.happened")).toContainText(/well again [1-9]/);
+  await expect(page.getByRole("button", { name: "Save all as CSV" })).toBeVisible();
+  // Another span, of which nothing is kept.
+  await page.goto(`${daemon.page}#/events?last=15m@2020-01-01T00:00:00Z..2020-01-02T00:00:00Z`);
+  await expect(page.getByRole("main")).toContainText("No events are kept of then.");
+});
+
 test("a span is drawn over the marks, or chosen with the keyboard", async ({ page }) => {
   await open(page, "");
   const timeline = page.getByRole("region", { name: "Timeline" });
@@ -202,8 +217,9 @@ test("the timeline is saved as a drawing, and its events as a table", async ({ p
 
 test("ports are coloured by the time since their last change", async ({ page }) => {
   // Ports by colour, as the drawing of the whole fabric tells: the number of each, the rarest first.
-  const colors = async (hash: string) => {
-    await open(page, hash);
+  const colors = async (time: string) => {
+    await open(page, `#/by/change@${time}`);
+    await expect(page.locator(".asof")).toContainText(`As of ${time.slice(11, 19)}`);
     await expect(page.locator(".legend")).toContainText("just now");
     await expect(page.locator(".timeline")).toBeVisible();
     const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
@@ -213,12 +229,12 @@ test("ports are coloured by the time since their last change", async ({ page }) 
   // Port 5 of edge1, port 6 of edge2, and the other ends of their cables: of one age or two, by how fast this machine is. Both
   // ends of the link with errors keep the colour of that.
   const split = async () => {
-    const all = await colors(`#/by/change@${mended}`);
+    const all = await colors(mended);
     return { changed: all.slice(0, -1).reduce((sum, count) => sum + count, 0), others: all.at(-1) };
   };
   await expect.poll(split).toEqual({ changed: 4, others: 58 });
   // At the first moment the one cable is lost, and nothing else has changed since the fabric came up.
-  expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
+  expect(await colors(cut)).toHaveLength(1);
 });
 
 test("on paper the page is light, without what one clicks", async ({ page }) => {

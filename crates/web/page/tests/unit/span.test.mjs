@@ -1,0 +1,39 @@
+// What is said of a span.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { load } from "./load.mjs";
+
+globalThis.location = { hash: "", origin: "http://localhost" };
+globalThis.addEventListener = () => {};
+globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEventListener() {} };
+globalThis.localStorage = { getItem: () => null, setItem() {} };
+globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
+const page = await load("tests/unit/span.ts");
+
+const time = (text) => new Date(`2026-03-02T${text}Z`);
+const event = (token, text) => ({ token, time: time(text), text: token, tone: "plain" });
+const kept = (from, to, events, missing = "") => ({ from: time(from), to: time(to), events, missing, settled: true });
+const tokens = () => page.looked.value.map(({ token }) => token);
+
+test("a span outside the time that the timeline shows has what was kept of it", () => {
+  page.kept.value = kept("11:00:00", "12:00:00", [event("late", "11:30:00")], "of the timeline");
+  page.events.value = [event("heard", "11:59:00")];
+  assert.deepEqual([tokens(), page.untold.value, page.missing.value], [["heard", "late"], "", "of the timeline"]);
+  [page.start.value, page.moment.value] = [time("08:00:00"), time("09:00:00")];
+  assert.deepEqual([tokens(), page.missing.value], [[], ""]);
+  assert.equal(page.untold.value, "What happened in this span is read…");
+  page.spanFailed.value = "no answer";
+  assert.equal(page.untold.value, "What happened in this span is not known: no answer.");
+  page.spanFailed.value = "";
+  page.keptOfSpan.value = kept("08:00:00", "09:00:00", [event("second", "08:40:00"), event("first", "08:20:00")], "of the span");
+  assert.deepEqual([tokens(), page.untold.value, page.missing.value], [["second", "first"], "", "of the span"]);
+  // What was heard since belongs to it as well where it is of then, once.
+  page.events.value = [event("heard", "08:50:00"), event("second", "08:40:00")];
+  assert.deepEqual(tokens(), ["heard", "second", "first"]);
+  // Another span is not that one.
+  page.start.value = time("08:30:00");
+  assert.equal(page.untold.value, "What happened in this span is read…");
+  assert.deepEqual(tokens(), ["heard", "second"]);
+  [page.start.value, page.moment.value] = [undefined, undefined];
+  assert.deepEqual(tokens(), ["late", "heard", "second"]);
+});

@@ -1,0 +1,4 @@
+// What the test of spans needs of the page, as one module.
+export { moment, start } from "../../src/address";
+export { kept, keptOfSpan, looked, missing, spanFailed, untold } from "../../src/history";
+export { events } from "../../src/store";
