@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-AUUZBOTY.js", include_bytes!("chunk-AUUZBOTY.js")),
-    ("/chunk-NKBNK66K.js", include_bytes!("chunk-NKBNK66K.js")),
-    ("/chunk-R3W6HX4S.js", include_bytes!("chunk-R3W6HX4S.js")),
+    ("/chunk-32EHBVYZ.js", include_bytes!("chunk-32EHBVYZ.js")),
+    ("/chunk-DGU5SKM7.js", include_bytes!("chunk-DGU5SKM7.js")),
+    ("/chunk-UX3XNBQF.js", include_bytes!("chunk-UX3XNBQF.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-EJTUIU2U.js", include_bytes!("view-EJTUIU2U.js")),
-    ("/views-IS26PAGG.js", include_bytes!("views-IS26PAGG.js")),
+    ("/view-O7C37TJH.js", include_bytes!("view-O7C37TJH.js")),
+    ("/views-EYKUE7UG.js", include_bytes!("views-EYKUE7UG.js")),
 ]
