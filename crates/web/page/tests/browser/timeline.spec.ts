@@ -138,7 +138,13 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   const counters = page.getByRole("region", { name: "Counters" });
   await expect(counters.locator("thead")).toHaveText("CounterIn the spanTotal");
   await expect(counters.getByRole("row", { name: /^rcv errors/ })).toHaveText(`rcv errors${ERRORS.toLocaleString("en")}${ERRORS.toLocaleString("en")}`);
+  await expect(page.getByRole("main")).toContainText(/In the span: from \d\d:\d\d:\d\d UTC to \d\d:\d\d:\d\d UTC, when the counters were read\./);
   await looksWell(page, "span-port");
+  // Between two readings of the counters.
+  const port = page.url().slice(0, page.url().indexOf("@"));
+  await page.goto(`${port}@${new Date(Date.parse(mended) - 1).toISOString()}..${mended}`);
+  await expect(page.getByRole("main")).toContainText("What was counted in the span is not known: the counters were not read within it.");
+  await expect(counters.locator("thead")).toHaveText("CounterTotal");
   await page.goto(`${daemon.page}#/matrix@${cut}..${mended}`);
   await expect(page.getByRole("main")).toContainText("all as means of the span");
   await page.goto(`${daemon.page}#/plans@${cut}..${mended}`);

@@ -37,3 +37,12 @@ test("a span outside the time that the timeline shows has what was kept of it", 
   [page.start.value, page.moment.value] = [undefined, undefined];
   assert.deepEqual(tokens(), ["late", "heard", "second"]);
 });
+
+test("what a port counted in a span is known between two readings, not within one", () => {
+  const reading = (seconds, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+  assert.deepEqual(page.countedIn(reading(100), reading(160, 500_000_000)), [new Date(100_000), new Date(160_500)]);
+  assert.deepEqual(page.countedIn(reading(100, 1_000_000), reading(100, 2_000_000)), [new Date(100_001), new Date(100_002)]);
+  assert.equal(page.countedIn(reading(100, 5), reading(100, 5)), undefined);
+  assert.equal(page.countedIn(undefined, reading(100)), undefined);
+  assert.equal(page.countedIn(reading(100), undefined), undefined);
+});
