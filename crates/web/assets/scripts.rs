@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-32EHBVYZ.js", include_bytes!("chunk-32EHBVYZ.js")),
-    ("/chunk-RBH3GUEW.js", include_bytes!("chunk-RBH3GUEW.js")),
-    ("/chunk-UX3XNBQF.js", include_bytes!("chunk-UX3XNBQF.js")),
+    ("/chunk-F7HJPZKU.js", include_bytes!("chunk-F7HJPZKU.js")),
+    ("/chunk-FI5RUWAY.js", include_bytes!("chunk-FI5RUWAY.js")),
+    ("/chunk-VBQI6PDI.js", include_bytes!("chunk-VBQI6PDI.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-O7C37TJH.js", include_bytes!("view-O7C37TJH.js")),
-    ("/views-3MY7QHJC.js", include_bytes!("views-3MY7QHJC.js")),
+    ("/view-CD6KD6F2.js", include_bytes!("view-CD6KD6F2.js")),
+    ("/views-5V4A7NQN.js", include_bytes!("views-5V4A7NQN.js")),
 ]

@@ -201,14 +201,22 @@ export function AsOf() {
           {lacking.value !== "" ? <span><b>Nothing of {clock(asked)} can be shown</b>: <bdi>{lacking.value}</bdi>. What is shown is of now. </span>
             : now === undefined ? <span>The fabric of {clock(asked)} is read… </span>
             : OF_NOW.includes(view.value.kind) ? <span><b>{first === undefined ? `As of ${clock(asked)}` : sentence(between(first, asked))}</b> This view is of now. </span>
-            : first === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
-            : <span><b>{sentence(between(first, asked))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
+            : now.from === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
+            : <span><b>{sentence(between(now.from, now.time))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
+          {lacking.value === "" && now !== undefined && <Coming after={now} />}
           {lacking.value === "" && view.value.kind !== "plans" && <><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>Plan the way back to it</a> </>}
           <button type="button" onClick={() => goTo(undefined)}>Back to now</button>
         </p>
       )}
     </div>
   );
+}
+
+/** That another moment or span is read, while the one before it is shown. */
+function Coming({ after: { time, from } }: { after: Shown }) {
+  const [asked, first] = [moment.value, start.value];
+  if (asked === undefined || (asked.getTime() === time.getTime() && first?.getTime() === from?.getTime())) return null;
+  return <span>{first === undefined ? `The fabric of ${clock(asked)}` : `What was counted ${between(first, asked)}`} is read… </span>;
 }
 
 /** What loads of a span are of. */

@@ -151,6 +151,30 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   await expect(told).toContainText("This view is of now.");
   await page.goto(`${daemon.page}#/@2020-01-01T00:00:00Z..${mended}`);
   await expect(told).toContainText("No counters are kept of both its ends");
+  // Loads that are not known are no means.
+  await page.goto(`${daemon.page}#/matrix@2020-01-01T00:00:00Z..${mended}`);
+  await expect(page.getByRole("main")).toContainText("Colour: the load of the busiest link;");
+});
+
+test("while another span is read, the one that is shown is named", async ({ page }) => {
+  await open(page, `#/by/load@${cut}..${mended}`);
+  const told = page.locator(".asof");
+  const named = (from: string) => `From ${from.slice(11, 19)} UTC to ${mended.slice(11, 19)} UTC.`;
+  await expect(told).toContainText(named(cut));
+  await expect(told).not.toContainText("is read…");
+  let answer = () => {};
+  const held = new Promise<void>((done) => (answer = done));
+  await page.route(/\/GetPast(\?|$)/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const later = new Date(Date.parse(cut) + 1_000).toISOString();
+  await page.goto(`${daemon.page}#/by/load@${later}..${mended}`);
+  await expect(told).toContainText(`What was counted ${named(later).slice(0, -1).replace("From", "from")} is read…`);
+  await expect(told).toContainText(named(cut));
+  answer();
+  await expect(told).toContainText(named(later));
+  await expect(told).not.toContainText("is read…");
 });
 
 test("a span that the timeline does not show any more has what happened in it", async ({ page }) => {

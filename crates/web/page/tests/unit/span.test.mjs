@@ -46,3 +46,15 @@ test("what a port counted in a span is known between two readings, not within on
   assert.equal(page.countedIn(undefined, reading(100)), undefined);
   assert.equal(page.countedIn(reading(100), undefined), undefined);
 });
+
+test("loads are means of a span where one is shown, with counters of both its ends", () => {
+  const shown = { time: time("12:00:00"), from: time("11:00:00"), since: undefined, sweep: 0n, counted: time("11:59:59"), over: 3_599_000 };
+  const isMean = (other) => {
+    page.shown.value = other;
+    return page.meansOfSpan.value;
+  };
+  assert.equal(isMean(shown), true);
+  assert.equal(isMean({ ...shown, from: undefined }), false);
+  assert.equal(isMean({ ...shown, counted: undefined, over: 0 }), false);
+  assert.equal(isMean(undefined), false);
+});
