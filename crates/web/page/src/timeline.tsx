@@ -52,6 +52,7 @@ export function Timeline() {
   const [before, after] = beside(moment.value);
   const first = start.value === undefined ? undefined : Math.min(chosen, Math.max(from, start.value.getTime() / 1_000));
   const step = Math.max(1, range.value / 3_600);
+  const end = moment.value ?? date(to);
   return (
     <section class="timeline" aria-label="Timeline">
       <select aria-label="Time that is shown" value={range.value} onChange={(event) => showLast(Number(event.currentTarget.value))}>
@@ -85,7 +86,7 @@ export function Timeline() {
       </div>
       <button type="button" title="What happened next" aria-label="What happened next" disabled={moment.value === undefined} onClick={() => goTo(after)}>▶</button>
       <span class="moment">{start.value !== undefined && <>{clock(start.value)} –<br /></>}{words}</span>
-      <button type="button" title="A span instead of a moment" aria-label="Span" aria-pressed={first !== undefined} onClick={() => (first === undefined ? goTo(date(chosen), date(chosen - range.value * PART)) : goTo(moment.value))}>↔</button>
+      <button type="button" title="A span instead of a moment" aria-label="Span" aria-pressed={first !== undefined} onClick={() => goTo(end, first === undefined ? new Date(Math.max(0, end.getTime() - range.value * PART * 1_000)) : undefined)}>↔</button>
       <button type="button" class="more" disabled={moment.value === undefined} onClick={() => goTo(undefined)}>Now</button>
     </section>
   );
@@ -121,6 +122,7 @@ function Strip({ from, to, told, span }: { from: number; to: number; told: Told[
     return from + Math.min(1, Math.max(0, (clientX - box.x) / box.width)) * (to - from);
   };
   const begin = (event: TargetedPointerEvent<SVGSVGElement>) => {
+    if (event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     down.current = event.clientX;
     drawn.value = [at(event), at(event)];
@@ -135,7 +137,7 @@ function Strip({ from, to, told, span }: { from: number; to: number; told: Told[
   return (
     <Marks
       from={from} to={to} told={told} span={drawn.value ?? span}
-      begin={begin} end={end}
+      begin={begin} end={end} cancel={() => (drawn.value = undefined)}
       move={(event) => {
         if (drawn.value !== undefined) drawn.value = [drawn.value[0], at(event)];
       }}
@@ -165,9 +167,10 @@ interface MarksProps {
   begin: OnPointer;
   move: OnPointer;
   end: OnPointer;
+  cancel: OnPointer;
 }
 
-function Marks({ from, to, told, span, begin, move, end }: MarksProps) {
+function Marks({ from, to, told, span, begin, move, end, cancel }: MarksProps) {
   const places: Record<Told["tone"], Set<number>> = { plain: new Set(), good: new Set(), bad: new Set(), person: new Set(), role: new Set() };
   for (const { time, tone } of told) {
     const place = Math.round(((time.getTime() / 1_000 - from) / (to - from)) * PLACES);
@@ -175,7 +178,7 @@ function Marks({ from, to, told, span, begin, move, end }: MarksProps) {
   }
   const tops: Record<Told["tone"], number> = { plain: 12, good: 6, bad: 0, person: 0, role: 0 };
   return (
-    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true" onPointerDown={begin} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true" onPointerDown={begin} onPointerMove={move} onPointerUp={end} onPointerCancel={cancel}>
       {span !== undefined && <Band from={(span[0] - from) / (to - from)} to={(span[1] - from) / (to - from)} />}
       {(["plain", "good", "bad", "person", "role"] as const).map((tone) => <path key={tone} class={tone} d={[...places[tone]].map((place) => `M${place} ${tops[tone]}V18`).join("")} />)}
     </svg>
