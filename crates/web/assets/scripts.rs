@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-F7HJPZKU.js", include_bytes!("chunk-F7HJPZKU.js")),
-    ("/chunk-SXEBRBKM.js", include_bytes!("chunk-SXEBRBKM.js")),
-    ("/chunk-VBQI6PDI.js", include_bytes!("chunk-VBQI6PDI.js")),
+    ("/chunk-HQLWW34X.js", include_bytes!("chunk-HQLWW34X.js")),
+    ("/chunk-M2UUMYQD.js", include_bytes!("chunk-M2UUMYQD.js")),
+    ("/chunk-ZUREUWJR.js", include_bytes!("chunk-ZUREUWJR.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-CD6KD6F2.js", include_bytes!("view-CD6KD6F2.js")),
-    ("/views-CWABXQXX.js", include_bytes!("views-CWABXQXX.js")),
+    ("/view-Q3U4BYIL.js", include_bytes!("view-Q3U4BYIL.js")),
+    ("/views-Y3ROZ3ZJ.js", include_bytes!("views-Y3ROZ3ZJ.js")),
 ]

@@ -15,6 +15,7 @@ const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shade
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
+const { rowsOf } = await load("src/flows.tsx");
 const { askedOf, search } = await load("src/search.tsx");
 
 test("every view has an address that leads to it", () => {
@@ -96,8 +97,23 @@ test("an address that is none leads to the overview", () => {
 });
 
 test("a table is a file that spreadsheets read and do not run", () => {
-  const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1", 3], ["@x\n", 4]];
-  assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1,3\r\n"\'@x\n",4\r\n');
+  const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1+2", 3], ["@x\n", 4], ["+2", "-0.5"], ["-1,234", "+1e9"]];
+  assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1+2,3\r\n"\'@x\n",4\r\n+2,-0.5\r\n"\'-1,234",\'+1e9\r\n');
+});
+
+test("flows of links are saved as numbers, with the ports of both ends", () => {
+  const port = (nodeName, nodeGuid, port) => ({ nodeName, port: { nodeGuid, port } });
+  const flows = [
+    { from: port("core1", 0x0011750102000001n, 7), to: port("edge, 1", 0x11n, 12), before: 1_234, after: 1_236.5 },
+    { from: port("core2", 2n, 1), to: port("edge2", 3n, 2), before: 0.3, after: 0.1 },
+  ];
+  const text = csv(rowsOf(flows));
+  assert.deepEqual(text.split("\r\n"), [
+    "from,GUID,port,to,GUID,port,before,after,change",
+    'core1,0x0011750102000001,7,"edge, 1",0x0000000000000011,12,1234,1236.5,2.5',
+    "core2,0x0000000000000002,1,edge2,0x0000000000000003,2,0.3,0.1,-0.2",
+    "",
+  ]);
 });
 
 /** Some nodes with their ports. */
