@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-3ESIGC42.js", include_bytes!("chunk-3ESIGC42.js")),
-    ("/chunk-3SHSJODP.js", include_bytes!("chunk-3SHSJODP.js")),
-    ("/chunk-P2UN6EAK.js", include_bytes!("chunk-P2UN6EAK.js")),
+    ("/chunk-4YFZIRSI.js", include_bytes!("chunk-4YFZIRSI.js")),
+    ("/chunk-QCQV67SU.js", include_bytes!("chunk-QCQV67SU.js")),
+    ("/chunk-R4KHXLGQ.js", include_bytes!("chunk-R4KHXLGQ.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-7NTISLYS.js", include_bytes!("view-7NTISLYS.js")),
-    ("/views-SVXC4AWY.js", include_bytes!("views-SVXC4AWY.js")),
+    ("/view-GTXDLLEZ.js", include_bytes!("view-GTXDLLEZ.js")),
+    ("/views-B4LFF5PI.js", include_bytes!("views-B4LFF5PI.js")),
 ]

@@ -135,15 +135,24 @@ function isGuid(text: string | undefined): text is string {
   return /^0x[0-9a-f]{1,16}$/i.test(text ?? "");
 }
 
+/** A time of an address: by ISO 8601, with seconds or their parts and the zone or without; from 1970 on. */
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** A time of an address, milliseconds since 1970; NaN where it is none. */
+function timeOf(text: string | undefined): number {
+  const time = text !== undefined && TIME.test(text) ? Date.parse(text) : NaN;
+  return time >= 0 ? time : NaN;
+}
+
 /** The moment of an address, of a span the last; none where it has none, or one that has not come yet. */
 export function momentOf(hash: string): Date | undefined {
-  const time = Date.parse(/@(?:.*\.\.)?(.+)$/.exec(hash)?.[1] ?? "");
+  const time = timeOf(/@(?:.*\.\.)?(.+)$/.exec(hash)?.[1]);
   return time <= Date.now() ? new Date(time) : undefined;
 }
 
 /** The first moment of the span of an address; none where it has none, or one that is not before its last. */
 export function startOf(hash: string): Date | undefined {
-  const time = Date.parse(/@(.+)\.\./.exec(hash)?.[1] ?? "");
+  const time = timeOf(/@(.+)\.\./.exec(hash)?.[1]);
   const end = momentOf(hash);
   return end !== undefined && time < end.getTime() ? new Date(time) : undefined;
 }

@@ -14,10 +14,13 @@ const [LEGEND, LETTER] = [16, 6.4];
 const TIME_ROOM = 90;
 /** Most steps of the axis of values. */
 const STEPS_MAX = 4;
-/** Steps of the axis of times, seconds. */
+/** Most steps of the axis of times. */
+const TIMES_MAX = 20;
+/** Steps of the axis of times, seconds; beyond a week each is twice the one before. */
 const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400];
-/** From this span on times of the axis have their day, seconds. */
-const WITH_DAY = 86_400;
+const WEEK = 604_800;
+/** From these spans on times of the axis have their day, and their year without the time of day, seconds. */
+const [WITH_DAY, WITH_YEAR] = [86_400, 300 * 86_400];
 
 /** A line: times in seconds since 1970, and values; none where one is not known. */
 export interface Series {
@@ -29,6 +32,7 @@ export interface Series {
 function clockOf(time: number, span: number): string {
   const date = new Date(time * 1000);
   if (span < WITH_DAY) return date.toLocaleTimeString("en-GB", span < 3_600 ? {} : { hour: "2-digit", minute: "2-digit" });
+  if (span >= WITH_YEAR) return date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
   return date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
@@ -42,6 +46,12 @@ function ticks(from: number, to: number, step: number): number[] {
 export function stepOf(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most / STEPS_MAX));
   return power * ([1, 2, 5, 10].find((step) => most / (step * power) <= STEPS_MAX) ?? 10);
+}
+
+/** The least step of the axis of times by which a span has no more of them than there is room for, seconds. */
+export function timeStep(span: number, room: number): number {
+  const most = Math.max(1, Math.min(TIMES_MAX, Math.floor(room / TIME_ROOM)));
+  return TIMES.find((step) => span / step <= most) ?? WEEK * 2 ** Math.max(0, Math.ceil(Math.log2(span / WEEK / most)));
 }
 
 /** The path of a line, in parts where values are not known between. */
@@ -81,10 +91,9 @@ function placeOf(time: number, { from, to, left, wide }: AxisProps): number {
 /** Lines at whole times, with the times below. */
 export function TimeAxis(axis: AxisProps) {
   const { from, to, left, wide, top, high, below } = axis;
-  const step = TIMES.find((step) => (wide - left) / ((to - from) / step) >= TIME_ROOM) ?? 7 * 86_400;
   return (
     <>
-      {ticks(from, to, step).map((time) => (
+      {ticks(from, to, timeStep(to - from, wide - left)).map((time) => (
         <g key={time}>
           <path class="grid" d={`M${placeOf(time, axis)} ${top}V${high - below}`} />
           <text x={Math.max(left, Math.min(placeOf(time, axis), wide - 34))} y={high - 6} text-anchor="middle">{clockOf(time, to - from)}</text>

@@ -1,5 +1,5 @@
 // The counters of a port, and those of its lanes.
-import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
+import { durationMs, type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type { PortCounts } from "../gen/weft/v1/counters_pb";
 import { moment, start } from "./address";
 import { counterCalls } from "./calls";
@@ -7,12 +7,18 @@ import { Lanes } from "./lanes";
 import { asked, at } from "./past";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
-import { clock } from "./words";
+import { between, clock } from "./words";
 
 /** Counters that are always shown; of the others those that are not 0. */
 const ALWAYS = ["xmitData", "rcvData", "xmitPkts", "rcvPkts", "xmitWait", "linkDowned"];
 /** Time from one reading to the next, milliseconds. */
 const PACE = 2_000;
+
+/** When the readings were begun between which a span is counted; none where both its ends have the same, or one is not known. */
+export function countedIn(first: Timestamp | undefined, last: Timestamp | undefined): [Date, Date] | undefined {
+  if (first === undefined || last === undefined || (first.seconds === last.seconds && first.nanos === last.nanos)) return undefined;
+  return [timestampDate(first), timestampDate(last)];
+}
 
 /** What a total has grown by. */
 function moreText(now: bigint, before: unknown): string {
@@ -23,9 +29,10 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
   const { answer, failed } = usePolled((options) => counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, selection: { lanes: moment.value === undefined }, ...at() }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
   const first = start.value;
   const before = usePolled(async (options) => (first === undefined ? undefined : await counterCalls.getPortCounters({ port: { nodeGuid: guid, port: number }, at: asked(first) }, options)), 0, [guid, number, first]);
-  const counted = before.answer?.port?.totals;
   const port = answer?.port;
   const image = answer?.image;
+  const readings = countedIn(before.answer?.image?.time, image?.time);
+  const counted = readings === undefined ? undefined : before.answer?.port?.totals;
   if (port === undefined) {
     return failed === "" ? null : <p class="quiet">No counters: {failed}</p>;
   }
@@ -53,6 +60,8 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
         </table>
         <SaveTable name="counters" />
       </div>
+      {counted !== undefined && readings !== undefined && <p class="quiet">In the span: {between(...readings)}, when the counters were read.</p>}
+      {before.answer !== undefined && readings === undefined && <p class="quiet">What was counted in the span is not known: the counters were not read within it.</p>}
       {first !== undefined && before.failed !== "" && <p class="quiet">What was counted in the span is not known: <bdi>{before.failed}</bdi></p>}
       <p class="quiet">Counters that are 0 and not shown: {totals.length - shown.length}. Data in flits of 8 bytes.</p>
       {moment.value === undefined && <Lanes lanes={port.lanes} />}

@@ -3,8 +3,11 @@ import type { PlannedFlow, PlannedFlows } from "../gen/weft/v1/route_pb";
 import type { NamedPort } from "../gen/weft/v1/types_pb";
 import { addressOf } from "./address";
 import { layout } from "./store";
-import { SaveTable } from "./saving";
-import { many } from "./words";
+import { saveCsv } from "./save";
+import { guidText, many } from "./words";
+
+/** Places after the point of flows in a file. */
+const FINE = 6;
 
 export function Flows({ flows }: { flows: PlannedFlows }) {
   const { fuller, emptier, fullerLinks, emptierLinks, sameLinks } = flows;
@@ -42,11 +45,18 @@ function Listed({ title, flows, all }: { title: string; flows: PlannedFlow[]; al
             ))}
           </tbody>
         </table>
-        <SaveTable name={`${title.toLowerCase()} links`} />
+        <button type="button" class="more" onClick={() => saveCsv(`${title.toLowerCase()} links`, rowsOf(flows))}>Save as CSV</button>
         {all > flows.length && <p class="quiet">{many(all - flows.length, "more link changes", "more links change")} less.</p>}
       </div>
     </div>
   );
+}
+
+/** The table as a file has it. */
+export function rowsOf(flows: PlannedFlow[]): (string | number)[][] {
+  const end = (port: NamedPort | undefined) => [port?.nodeName ?? "", guidText(port?.port?.nodeGuid ?? 0n), port?.port?.port ?? 0];
+  const row = ({ from, to, before, after }: PlannedFlow) => [...end(from), ...end(to), ...[before, after, after - before].map((flows) => Number(flows.toFixed(FINE)))];
+  return [["from", "GUID", "port", "to", "GUID", "port", "before", "after", "change"], ...flows.map(row)];
 }
 
 /** A port, with the way to it where it is in the fabric. */

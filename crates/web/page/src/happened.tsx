@@ -2,7 +2,8 @@
 import { addressAt, addressOf, moment, start, view } from "./address";
 import { TimeAxis } from "./chart";
 import { isAbout, type Told } from "./events";
-import { kept, looked, without } from "./history";
+import { kept, looked, missing, untold, without } from "./history";
+import { lacking } from "./past";
 import { saveCsv } from "./save";
 import { SaveDrawing } from "./saving";
 import { gap, layout } from "./store";
@@ -20,9 +21,8 @@ const [ROW, LEFT, BELOW] = [24, 150, 22];
 /** What happened, the newest first. */
 export function Events({ most, about }: { most: number; about?: bigint }) {
   const list = looked.value.filter((event) => about === undefined || isAbout(event, about)).slice(0, most);
-  if (list.length === 0) {
-    return <p class="quiet">Nothing has happened.</p>;
-  }
+  if (untold.value !== "") return <p class="quiet"><bdi>{untold.value}</bdi></p>;
+  if (list.length === 0) return <p class="quiet">{lacking.value === "" ? "Nothing has happened." : "No events are kept of then."}</p>;
   return (
     <ol class="events">
       {list.map((event) => <Line key={event.token} event={event} />)}
@@ -48,8 +48,8 @@ export function EventsView() {
     <section class="alone">
       <h1>Events <Since /></h1>
       {gap.value && kept.value === undefined && <p class="quiet">Some are missing: the daemon was started again, or they were too many.</p>}
-      {kept.value !== undefined && <p class="quiet">A time leads to the fabric as it was then. {kept.value.missing}</p>}
-      <Drawing />
+      {kept.value !== undefined && <p class="quiet">A time leads to the fabric as it was then. {missing.value}</p>}
+      {untold.value === "" && <Drawing />}
       <div aria-live="polite"><Events most={LISTED_MAX} /></div>
       <Kept />
       {without.value !== "" && <p class="quiet">Nothing is known of earlier times: <bdi>{without.value}</bdi>.</p>}
@@ -60,7 +60,7 @@ export function EventsView() {
 /** The list as a file: with all that the timeline has. */
 function Kept() {
   const list = looked.value;
-  if (list.length === 0) return null;
+  if (list.length === 0 || untold.value !== "") return null;
   const names = new Map(TONES);
   const row = ({ time, tone, text, guid, port }: Told) => [time.toISOString(), names.get(tone) ?? tone, text, guid === undefined ? "" : guidText(guid), guid === undefined || port === 0 ? "" : port ?? ""];
   return (

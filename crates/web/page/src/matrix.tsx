@@ -3,12 +3,13 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { addressOf, go, type MatrixPaint, start, type View } from "./address";
+import { addressOf, go, type MatrixPaint, type View } from "./address";
 import { Kind, type Layout, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
 import { ARROWS } from "./keys";
 import { byShare, percent, rampOf, Shade } from "./kinds";
 import { hasGroups, type Pair, type Pairs, pairsOf } from "./matrix_pairs";
 import { colorOf, css, ground, ink, isDark } from "./palette";
+import { meansOfSpan } from "./past";
 import { Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
@@ -46,7 +47,7 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
       {nodes !== undefined && found !== undefined && tiers.value.length > 0 && (
         <>
           <p class="quiet">
-            {grouped ? `Rows: ${found.lowers} pods, with their switches of tier ${tier}. Columns: ${many(found.uppers, "group")} of switches of tier ${tier + 1} that are cabled to the same switches below.` : `Rows: ${found.lowers} switches of tier ${tier}. Columns: ${found.uppers} of tier ${tier + 1}.`} {found.matrices > 1 && `Each of ${found.matrices} pods is a matrix of its own. `}Most pairs have {many(found.usual, "link")}. {by === "load" ? "Colour: the load of the busiest link" : `Colour: the load of the link that stands out most, as a multiple of the mean of all links between its ${grouped ? "pod" : "lower switch"} and the tier above, in the same direction`}{start.value !== undefined && ", all as means of the span"}; marked is where a link is missing or in trouble.
+            {grouped ? `Rows: ${found.lowers} pods, with their switches of tier ${tier}. Columns: ${many(found.uppers, "group")} of switches of tier ${tier + 1} that are cabled to the same switches below.` : `Rows: ${found.lowers} switches of tier ${tier}. Columns: ${found.uppers} of tier ${tier + 1}.`} {found.matrices > 1 && `Each of ${found.matrices} pods is a matrix of its own. `}Most pairs have {many(found.usual, "link")}. {by === "load" ? "Colour: the load of the busiest link" : `Colour: the load of the link that stands out most, as a multiple of the mean of all links between its ${grouped ? "pod" : "lower switch"} and the tier above, in the same direction`}{meansOfSpan.value && ", all as means of the span"}; marked is where a link is missing or in trouble.
           </p>
           <div class="paints">
             <span class="quiet">Colour by </span>

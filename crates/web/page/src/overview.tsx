@@ -10,7 +10,7 @@ import { errorsText, isWrong, KINDS, kindOf, percent, Shade, shadeOf } from "./k
 import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
 import { ErrorsRamp, Ramp } from "./ramp";
-import { kept } from "./history";
+import { missing, untold } from "./history";
 import { beat, columns, counts, layout, painted, scheme, shades, theme } from "./store";
 import { PortsTable } from "./tables";
 import { Since } from "./timeline";
@@ -58,7 +58,7 @@ function Legend({ paint }: { paint: Paint }) {
     <ul class="legend">
       {(paint === "load" || paint === "wait") && <li><Ramp /></li>}
       {paint === "errors" && <li title={ERRORS_COUNTED}><ErrorsRamp /></li>}
-      {paint === "change" && <li><Ramp from={kept.value?.missing ? "not known" : <>not <Since /></>} to="just now" /></li>}
+      {paint === "change" && <li><Ramp from={missing.value || untold.value ? "not known" : <>not <Since /></>} to="just now" /></li>}
       {shown.map(({ shade, name, what }) => (
         <li key={shade} title={what}>
           <i class={`swatch shape${shade}`} style={{ background: css(colorOf(shade, dark)) }} />

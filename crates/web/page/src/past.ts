@@ -1,26 +1,30 @@
 // The fabric of a moment of the past, which the daemon keeps; of a span at its end, with what was counted over it.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { batch, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import type { MomentSchema, MomentShown } from "../gen/weft/v1/moment_pb";
 import { moment, start } from "./address";
 import { healthCalls, PATIENCE, web, whyOf } from "./api";
 import { Columns, Layout } from "./fabric";
 import { type Past, past } from "./store";
 
-/** Time for which a moment has to be looked at before it is read, milliseconds: one moves over many. */
-const REST = 120;
+/** Time for which a moment or a span has to be looked at before it is read, milliseconds: one moves over many. */
+export const REST = 120;
 
 /** Which moment is shown; none for now. */
 export const shown = signal<Shown | undefined>(undefined);
 export interface Shown {
   time: Date;
+  /** The first moment of the span that is shown; none where it is a single moment. */
+  from: Date | undefined;
   since: Date | undefined;
   sweep: bigint;
   /** When the counters were read that loads are of, and how long before that the time begins over which they are, milliseconds. */
   counted: Date | undefined;
   over: number;
 }
+/** Whether loads that are shown are means of a span. */
+export const meansOfSpan = computed(() => shown.value?.from !== undefined && shown.value.over > 0);
 /** Why the moment that was chosen cannot be shown; empty where it can. */
 export const lacking = signal("");
 
@@ -52,7 +56,7 @@ async function read(time: Date, first: Date | undefined, signal: AbortSignal): P
     then.columns.forEach((column) => columns.take(column));
     const counted = then.countedTime && timestampDate(then.countedTime);
     const over = then.countedSpan === undefined ? 0 : durationMs(then.countedSpan);
-    show({ layout, columns, health }, { ...shownOf(time, then.moment), counted, over }, "");
+    show({ layout, columns, health }, { ...shownOf(time, then.moment), from: first, counted, over }, "");
   } catch (error) {
     if (!signal.aborted) show(undefined, undefined, whyOf(error));
   }
@@ -68,6 +72,8 @@ effect(() => {
     show(undefined, undefined, "");
     return undefined;
   }
+  // Why another moment could not be shown says nothing of this one.
+  if (lacking.peek() !== "") show(undefined, undefined, "");
   const ended = new AbortController();
   const timer = setTimeout(() => void read(time, first, ended.signal), REST);
   return () => {

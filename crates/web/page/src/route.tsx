@@ -5,14 +5,14 @@ import { useEffect } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { GetRouteResponse, Hop, HopChoice, Path, PathLevel } from "../gen/weft/v1/route_pb";
 import type { LinkEnd } from "../gen/weft/v1/types_pb";
-import { addressOf, go, moment, start } from "./address";
+import { addressOf, go, moment } from "./address";
 import { PATIENCE, PLAN_PATIENCE, whyOf } from "./api";
 import { placeOf } from "./cables";
 import { routeCalls } from "./calls";
 import { Kind, type Layout, UNKNOWN } from "./fabric";
 import { isWrong, kindOf, percent, rampOf, Shade } from "./kinds";
 import { colorOf, css, isDark } from "./palette";
-import { at } from "./past";
+import { at, meansOfSpan } from "./past";
 import { Picker } from "./search";
 import { SaveTable } from "./saving";
 import { beat, columns, layout, scheme, shades, source, theme } from "./store";
@@ -39,7 +39,7 @@ export function RouteView({ from, to, beside }: { from: bigint; to: bigint; besi
       {!both && <p class="quiet">Name two nodes: the links that packets take between them are shown, on every LID that both have.</p>}
       {nodes !== undefined && both && (
         <div class={engine === "" ? "" : "sides"}>
-          <Side nodes={nodes} known={known} title="In force" against={undefined}>from the tables that the switches have confirmed. The number in each link is its load, {start.value === undefined ? "as of the last reading of the counters" : "as the mean of the span"}.</Side>
+          <Side nodes={nodes} known={known} title="In force" against={undefined}>from the tables that the switches have confirmed. The number in each link is its load, {meansOfSpan.value ? "as the mean of the span" : "as of the last reading of the counters"}.</Side>
           {engine !== "" && <Side nodes={nodes} known={other} title={`By ${other.answer?.engine || engine}`} against={known.answer}>as that engine would make them; nothing changes. Loads are those of now. Links that are not on the path in force are marked.</Side>}
         </div>
       )}

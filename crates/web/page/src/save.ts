@@ -1,13 +1,13 @@
 // Pictures and tables as files.
 
-/** Saves a table; a text that a spreadsheet would take for a formula is made one that it does not. */
+/** Saves a table; a text that a spreadsheet would take for a formula is made one that it does not, but for numbers with a sign. */
 export function saveCsv(name: string, rows: (string | number)[][]): void {
   save(`${name}.csv`, new Blob([csv(rows)], { type: "text/csv" }));
 }
 
 export function csv(rows: (string | number)[][]): string {
   const cell = (value: string | number) => {
-    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !/^[+-]\d+(\.\d+)?$/.test(value) ? `'${value}` : String(value);
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

@@ -4,8 +4,8 @@ import type { TargetedPointerEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, goTo, moment, range, showLast, start, view } from "./address";
 import type { Told } from "./events";
-import { all, kept, RANGES, readPast } from "./history";
-import { lacking, type Shown, shown } from "./past";
+import { all, kept, RANGES, readPast, readSpan } from "./history";
+import { lacking, REST, type Shown, shown } from "./past";
 import { events } from "./store";
 import { between, clock, sentence, spanText } from "./words";
 
@@ -24,13 +24,19 @@ export function Timeline() {
     range.value;
     void readPast();
   });
+  useSignalEffect(() => {
+    [start.value, moment.value];
+    const soon = setTimeout(() => void readSpan(), REST);
+    return () => clearTimeout(soon);
+  });
+  const readAll = () => Promise.all([readPast(), readSpan()]);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || void readPast(), PACE);
+    const timer = setInterval(() => document.hidden || void readAll(), PACE);
     return () => clearInterval(timer);
   }, []);
   useSignalEffect(() => {
     if (events.value.length === 0) return;
-    const soon = setTimeout(() => void readPast(), PACE_FRESH);
+    const soon = setTimeout(() => void readAll(), PACE_FRESH);
     return () => clearTimeout(soon);
   });
   const now = kept.value;
@@ -46,6 +52,7 @@ export function Timeline() {
   const [before, after] = beside(moment.value);
   const first = start.value === undefined ? undefined : Math.min(chosen, Math.max(from, start.value.getTime() / 1_000));
   const step = Math.max(1, range.value / 3_600);
+  const end = moment.value ?? date(to);
   return (
     <section class="timeline" aria-label="Timeline">
       <select aria-label="Time that is shown" value={range.value} onChange={(event) => showLast(Number(event.currentTarget.value))}>
@@ -79,7 +86,7 @@ export function Timeline() {
       </div>
       <button type="button" title="What happened next" aria-label="What happened next" disabled={moment.value === undefined} onClick={() => goTo(after)}>▶</button>
       <span class="moment">{start.value !== undefined && <>{clock(start.value)} –<br /></>}{words}</span>
-      <button type="button" title="A span instead of a moment" aria-label="Span" aria-pressed={first !== undefined} onClick={() => (first === undefined ? goTo(date(chosen), date(chosen - range.value * PART)) : goTo(moment.value))}>↔</button>
+      <button type="button" title="A span instead of a moment" aria-label="Span" aria-pressed={first !== undefined} onClick={() => goTo(end, first === undefined ? new Date(Math.max(0, end.getTime() - range.value * PART * 1_000)) : undefined)}>↔</button>
       <button type="button" class="more" disabled={moment.value === undefined} onClick={() => goTo(undefined)}>Now</button>
     </section>
   );
@@ -115,6 +122,7 @@ function Strip({ from, to, told, span }: { from: number; to: number; told: Told[
     return from + Math.min(1, Math.max(0, (clientX - box.x) / box.width)) * (to - from);
   };
   const begin = (event: TargetedPointerEvent<SVGSVGElement>) => {
+    if (event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     down.current = event.clientX;
     drawn.value = [at(event), at(event)];
@@ -129,7 +137,7 @@ function Strip({ from, to, told, span }: { from: number; to: number; told: Told[
   return (
     <Marks
       from={from} to={to} told={told} span={drawn.value ?? span}
-      begin={begin} end={end}
+      begin={begin} end={end} cancel={() => (drawn.value = undefined)}
       move={(event) => {
         if (drawn.value !== undefined) drawn.value = [drawn.value[0], at(event)];
       }}
@@ -159,9 +167,10 @@ interface MarksProps {
   begin: OnPointer;
   move: OnPointer;
   end: OnPointer;
+  cancel: OnPointer;
 }
 
-function Marks({ from, to, told, span, begin, move, end }: MarksProps) {
+function Marks({ from, to, told, span, begin, move, end, cancel }: MarksProps) {
   const places: Record<Told["tone"], Set<number>> = { plain: new Set(), good: new Set(), bad: new Set(), person: new Set(), role: new Set() };
   for (const { time, tone } of told) {
     const place = Math.round(((time.getTime() / 1_000 - from) / (to - from)) * PLACES);
@@ -169,7 +178,7 @@ function Marks({ from, to, told, span, begin, move, end }: MarksProps) {
   }
   const tops: Record<Told["tone"], number> = { plain: 12, good: 6, bad: 0, person: 0, role: 0 };
   return (
-    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true" onPointerDown={begin} onPointerMove={move} onPointerUp={end} onPointerCancel={end}>
+    <svg viewBox={`0 0 ${PLACES} 18`} preserveAspectRatio="none" aria-hidden="true" onPointerDown={begin} onPointerMove={move} onPointerUp={end} onPointerCancel={cancel}>
       {span !== undefined && <Band from={(span[0] - from) / (to - from)} to={(span[1] - from) / (to - from)} />}
       {(["plain", "good", "bad", "person", "role"] as const).map((tone) => <path key={tone} class={tone} d={[...places[tone]].map((place) => `M${place} ${tops[tone]}V18`).join("")} />)}
     </svg>
@@ -195,14 +204,22 @@ export function AsOf() {
           {lacking.value !== "" ? <span><b>Nothing of {clock(asked)} can be shown</b>: <bdi>{lacking.value}</bdi>. What is shown is of now. </span>
             : now === undefined ? <span>The fabric of {clock(asked)} is read… </span>
             : OF_NOW.includes(view.value.kind) ? <span><b>{first === undefined ? `As of ${clock(asked)}` : sentence(between(first, asked))}</b> This view is of now. </span>
-            : first === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
-            : <span><b>{sentence(between(first, asked))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
+            : now.from === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
+            : <span><b>{sentence(between(now.from, now.time))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
+          {lacking.value === "" && now !== undefined && <Coming after={now} />}
           {lacking.value === "" && view.value.kind !== "plans" && <><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>Plan the way back to it</a> </>}
           <button type="button" onClick={() => goTo(undefined)}>Back to now</button>
         </p>
       )}
     </div>
   );
+}
+
+/** That another moment or span is read, while the one before it is shown. */
+function Coming({ after: { time, from } }: { after: Shown }) {
+  const [asked, first] = [moment.value, start.value];
+  if (asked === undefined || (asked.getTime() === time.getTime() && first?.getTime() === from?.getTime())) return null;
+  return <span>{first === undefined ? `The fabric of ${clock(asked)}` : `What was counted ${between(first, asked)}`} is read… </span>;
 }
 
 /** What loads of a span are of. */

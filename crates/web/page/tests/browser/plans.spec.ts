@@ -63,6 +63,15 @@ test("a switch is drained until it is safe to pull, and used again", async ({ pa
     const numbers = texts.map((text) => Number(text.replaceAll(",", "")));
     const changes = numbers.filter((_, at) => at % 3 === 2);
     changes.forEach((change, row) => expect(change).toBeCloseTo(numbers[3 * row + 1] - numbers[3 * row], 1));
+    const save = page.locator(".side-of-route", { has: page.getByRole("heading", { name: title.split(" ")[0] }) }).getByRole("button", { name: "Save as CSV" });
+    const [file] = await Promise.all([page.waitForEvent("download"), save.click()]);
+    const lines = readFileSync(await file.path(), "utf8").trimEnd().split("\r\n");
+    expect(lines[0]).toBe("from,GUID,port,to,GUID,port,before,after,change");
+    lines.slice(1).forEach((line, row) => {
+      const saved = line.split(",").slice(-3).map(Number);
+      saved.forEach((value, at) => expect(value).toBeCloseTo(numbers[3 * row + at], 1));
+    });
+    expect(lines.length - 1).toBe(changes.length);
     return { names: await rows.allTextContents(), numbers, changes };
   };
   const [fuller, emptier] = [await moves("Fuller links"), await moves("Emptier links")];

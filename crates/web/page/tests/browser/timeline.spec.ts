@@ -112,9 +112,12 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   await expect(told).toContainText("states, cables, routes and what is wrong are as of its end");
   await expect(page.locator(".legend")).not.toContainText("lost");
   // The errors of one reading, over all of the span.
-  const seconds = Number(/means of (\d+) seconds/.exec((await told.textContent()) ?? "")?.[1]);
+  const [, means, unit] = /means of (\d+) (second|minute)s/.exec((await told.textContent()) ?? "") ?? [];
   const asked = (Date.parse(mended) - Date.parse(cut)) / 1_000;
-  expect(Math.abs(seconds - asked), `${seconds} of ${asked} seconds`).toBeLessThan(4);
+  const said = Number(means) * (unit === "minute" ? 60 : 1);
+  // From two minutes on it is said in whole minutes.
+  expect(Math.abs(said - asked), `${said} of ${asked} seconds`).toBeLessThan(unit === "minute" ? 34 : 4);
+  const seconds = unit === "minute" ? asked : said;
   await page.getByText("The same as a table").click();
   const first = page.getByRole("region", { name: "Ports with cables, those with most errors first" }).locator("tbody tr").first();
   await expect(first).toContainText("edge1 port 6");
@@ -138,18 +141,65 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   const counters = page.getByRole("region", { name: "Counters" });
   await expect(counters.locator("thead")).toHaveText("CounterIn the spanTotal");
   await expect(counters.getByRole("row", { name: /^rcv errors/ })).toHaveText(`rcv errors${ERRORS.toLocaleString("en")}${ERRORS.toLocaleString("en")}`);
+  await expect(page.getByRole("main")).toContainText(/In the span: from \d\d:\d\d:\d\d UTC to \d\d:\d\d:\d\d UTC, when the counters were read\./);
   await looksWell(page, "span-port");
+  // Between two readings of the counters.
+  const port = page.url().slice(0, page.url().indexOf("@"));
+  await page.goto(`${port}@${new Date(Date.parse(mended) - 1).toISOString()}..${mended}`);
+  await expect(page.getByRole("main")).toContainText("What was counted in the span is not known: the counters were not read within it.");
+  await expect(counters.locator("thead")).toHaveText("CounterTotal");
   await page.goto(`${daemon.page}#/matrix@${cut}..${mended}`);
   await expect(page.getByRole("main")).toContainText("all as means of the span");
   await page.goto(`${daemon.page}#/plans@${cut}..${mended}`);
   await expect(told).toContainText("This view is of now.");
   await page.goto(`${daemon.page}#/@2020-01-01T00:00:00Z..${mended}`);
   await expect(told).toContainText("No counters are kept of both its ends");
+  // Loads that are not known are no means.
+  await page.goto(`${daemon.page}#/matrix@2020-01-01T00:00:00Z..${mended}`);
+  await expect(page.getByRole("main")).toContainText("Colour: the load of the busiest link;");
+});
+
+test("while another span is read, the one that is shown is named", async ({ page }) => {
+  await open(page, `#/by/load@${cut}..${mended}`);
+  const told = page.locator(".asof");
+  const named = (from: string) => `From ${from.slice(11, 19)} UTC to ${mended.slice(11, 19)} UTC.`;
+  await expect(told).toContainText(named(cut));
+  await expect(told).not.toContainText("is read…");
+  let answer = () => {};
+  const held = new Promise<void>((done) => (answer = done));
+  await page.route(/\/GetPast(\?|$)/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const later = new Date(Date.parse(cut) + 1_000).toISOString();
+  await page.goto(`${daemon.page}#/by/load@${later}..${mended}`);
+  await expect(told).toContainText(`What was counted ${named(later).slice(0, -1).replace("From", "from")} is read…`);
+  await expect(told).toContainText(named(cut));
+  answer();
+  await expect(told).toContainText(named(later));
+  await expect(told).not.toContainText("is read…");
+});
+
+test("a span that the timeline does not show any more has what happened in it", async ({ page }) => {
+  // As somebody opens its address two hours later.
+  await page.clock.setFixedTime(Date.now() + 7_200_000);
+  await open(page, `#/events?last=15m@${cut}..${mended}`);
+  const events = page.locator(".events");
+  await expect(events).toContainText("link appeared: edge1 port 5");
+  await expect(events).toContainText("rack 7 is moved");
+  await expect(events).not.toContainText("link vanished: edge1 port 5");
+  await expect(page.locator("svg.happened")).toContainText(/well again [1-9]/);
+  await expect(page.getByRole("button", { name: "Save all as CSV" })).toBeVisible();
+  // Another span, of which nothing is kept.
+  await page.goto(`${daemon.page}#/events?last=15m@2020-01-01T00:00:00Z..2020-01-02T00:00:00Z`);
+  await expect(page.getByRole("main")).toContainText("No events are kept of then.");
 });
 
 test("a span is drawn over the marks, or chosen with the keyboard", async ({ page }) => {
   await open(page, "");
   const timeline = page.getByRole("region", { name: "Timeline" });
+  // Waits until nothing moves it any more.
+  await timeline.locator("svg").hover();
   const box = await timeline.locator("svg").boundingBox();
   if (box === null) throw new Error("no strip");
   await page.mouse.move(box.x + 0.97 * box.width, box.y + 8);
@@ -165,8 +215,11 @@ test("a span is drawn over the marks, or chosen with the keyboard", async ({ pag
   const longer = page.url();
   expect(longer.slice(longer.indexOf(".."))).toBe(drawn.slice(drawn.indexOf("..")));
   // Neither end goes past the other.
+  const first = timeline.getByRole("slider", { name: "Start of the span" });
+  const value = await first.inputValue();
   await page.keyboard.press("End");
-  await expect.poll(() => page.url()).toBe(longer);
+  await expect(first).toHaveValue(value);
+  expect(page.url()).toBe(longer);
   await timeline.getByRole("slider", { name: "End of the span" }).focus();
   await page.keyboard.press("ArrowRight");
   await expect(page).not.toHaveURL(longer);
@@ -176,6 +229,25 @@ test("a span is drawn over the marks, or chosen with the keyboard", async ({ pag
   await expect(timeline.getByRole("slider", { name: "Moment" })).toBeVisible();
   await timeline.getByRole("button", { name: "Span" }).click();
   await expect(timeline.getByRole("slider", { name: "Start of the span" })).toBeVisible();
+  // A moment that the timeline does not show stays the end of the span, and is left as it was.
+  const old = "2020-01-01T00:00:00Z";
+  await page.goto(`${daemon.page}#/@${old}`);
+  await timeline.getByRole("button", { name: "Span" }).click();
+  await expect(page).toHaveURL(`${daemon.page}#/@2019-12-31T23:50:00Z..${old}`);
+  await timeline.getByRole("button", { name: "Span" }).click();
+  await expect(page).toHaveURL(`${daemon.page}#/@${old}`);
+  // Another button, and what is given up, choose nothing.
+  await page.mouse.click(box.x + 0.98 * box.width, box.y + 8, { button: "right" });
+  const strip = timeline.locator("svg");
+  const at = { clientX: box.x + 0.5 * box.width, clientY: box.y + 8, pointerId: 1 };
+  await page.mouse.move(at.clientX, at.clientY);
+  await page.mouse.down();
+  await page.mouse.move(at.clientX + 20, at.clientY, { steps: 2 });
+  await expect(timeline.locator("rect.span")).toBeVisible();
+  await strip.dispatchEvent("pointercancel", at);
+  await expect(timeline.locator("rect.span")).toHaveCount(0);
+  await page.mouse.up();
+  await expect(page).toHaveURL(`${daemon.page}#/@${old}`);
   // A click is a moment.
   await page.mouse.click(box.x + 0.98 * box.width, box.y);
   await expect(page).toHaveURL(/#\/@[^.]+Z$/);
@@ -202,8 +274,9 @@ test("the timeline is saved as a drawing, and its events as a table", async ({ p
 
 test("ports are coloured by the time since their last change", async ({ page }) => {
   // Ports by colour, as the drawing of the whole fabric tells: the number of each, the rarest first.
-  const colors = async (hash: string) => {
-    await open(page, hash);
+  const colors = async (time: string) => {
+    await open(page, `#/by/change@${time}`);
+    await expect(page.locator(".asof")).toContainText(`As of ${time.slice(11, 19)}`);
     await expect(page.locator(".legend")).toContainText("just now");
     await expect(page.locator(".timeline")).toBeVisible();
     const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
@@ -213,12 +286,12 @@ test("ports are coloured by the time since their last change", async ({ page }) 
   // Port 5 of edge1, port 6 of edge2, and the other ends of their cables: of one age or two, by how fast this machine is. Both
   // ends of the link with errors keep the colour of that.
   const split = async () => {
-    const all = await colors(`#/by/change@${mended}`);
+    const all = await colors(mended);
     return { changed: all.slice(0, -1).reduce((sum, count) => sum + count, 0), others: all.at(-1) };
   };
   await expect.poll(split).toEqual({ changed: 4, others: 58 });
   // At the first moment the one cable is lost, and nothing else has changed since the fabric came up.
-  expect(await colors(`#/by/change@${cut}`)).toHaveLength(1);
+  expect(await colors(cut)).toHaveLength(1);
 });
 
 test("on paper the page is light, without what one clicks", async ({ page }) => {

@@ -10,11 +10,12 @@ globalThis.document = { documentElement: { dataset: {} }, hidden: true, addEvent
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
 const { addressAt, addressOf, momentOf, range, rangeOf, startOf, viewOf } = await load("src/address.ts");
-const { pathOf } = await load("src/chart.tsx");
+const { pathOf, timeStep } = await load("src/chart.tsx");
 const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv } = await load("src/save.ts");
+const { rowsOf } = await load("src/flows.tsx");
 const { askedOf, search } = await load("src/search.tsx");
 
 test("every view has an address that leads to it", () => {
@@ -96,8 +97,23 @@ test("an address that is none leads to the overview", () => {
 });
 
 test("a table is a file that spreadsheets read and do not run", () => {
-  const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1", 3], ["@x\n", 4]];
-  assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1,3\r\n"\'@x\n",4\r\n');
+  const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1+2", 3], ["@x\n", 4], ["+2", "-0.5"], ["-1,234", "+1e9"]];
+  assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1+2,3\r\n"\'@x\n",4\r\n+2,-0.5\r\n"\'-1,234",\'+1e9\r\n');
+});
+
+test("flows of links are saved as numbers, with the ports of both ends", () => {
+  const port = (nodeName, nodeGuid, port) => ({ nodeName, port: { nodeGuid, port } });
+  const flows = [
+    { from: port("core1", 0x0011750102000001n, 7), to: port("edge, 1", 0x11n, 12), before: 1_234, after: 1_236.5 },
+    { from: port("core2", 2n, 1), to: port("edge2", 3n, 2), before: 0.3, after: 0.1 },
+  ];
+  const text = csv(rowsOf(flows));
+  assert.deepEqual(text.split("\r\n"), [
+    "from,GUID,port,to,GUID,port,before,after,change",
+    'core1,0x0011750102000001,7,"edge, 1",0x0000000000000011,12,1234,1236.5,2.5',
+    "core2,0x0000000000000002,1,edge2,0x0000000000000003,2,0.3,0.1,-0.2",
+    "",
+  ]);
 });
 
 /** Some nodes with their ports. */
@@ -227,4 +243,26 @@ test("the address of a span has both its ends", () => {
   assert.equal(startOf("#/@2026-03-02T12:00:00Z..2999-03-01T12:00:00Z"), undefined);
   assert.equal(startOf("#/@yesterday..2026-03-01T12:00:00Z"), undefined);
   assert.equal(startOf("#/@2026-03-02T12:00:00Z"), undefined);
+});
+
+test("a time of an address is one of ISO 8601, from 1970 on", () => {
+  const time = (text) => momentOf(`#/events@${text}`)?.toISOString();
+  assert.equal(time("2026-03-01"), "2026-03-01T00:00:00.000Z");
+  assert.equal(time("2026-03-01T12:00Z"), "2026-03-01T12:00:00.000Z");
+  assert.equal(time("2026-03-01T12:00:00.25+01:00"), "2026-03-01T11:00:00.250Z");
+  assert.equal(time("1970-01-01T00:00:00Z"), "1970-01-01T00:00:00.000Z");
+  for (const text of ["1", "2026", "2026-03", "March 1 2026", "1969-12-31T23:59:59Z", "-271821-04-20T00:00:00Z", "+002026-03-01T00:00:00Z", "2026-13-01", "2026-03-01T12:00:00Zz"]) assert.equal(time(text), undefined, text);
+  for (const from of ["-271821-04-20T00:00:00Z", "1969-12-31T23:59:59Z", "1", "2025"]) assert.equal(startOf(`#/events@${from}..2026-01-01T00:00:00Z`), undefined, from);
+});
+
+test("an axis of times has as many of them as there is room for, at most 20", () => {
+  assert.deepEqual([timeStep(60, 900), timeStep(3_600, 900), timeStep(86_400, 900), timeStep(7 * 86_400, 900)], [10, 600, 21_600, 86_400]);
+  for (const span of [1, 900, 86_400, 604_800, 3e7, 1.8e9, 8.64e12]) {
+    for (const room of [0, 50, 300, 1_400, 8_000]) {
+      const [steps, most] = [span / timeStep(span, room), Math.max(1, Math.min(20, Math.floor(room / 90)))];
+      assert.ok(steps <= most, `${steps} steps of ${span} s in ${room} pixels`);
+      // No step is more than seven times what it has to be.
+      if (span > 7 * most) assert.ok(steps * 7 >= most, `${steps} steps of ${span} s in ${room} pixels`);
+    }
+  }
 });
