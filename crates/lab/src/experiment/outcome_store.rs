@@ -77,6 +77,7 @@ pub fn key(case: &Case, seed: u64) -> String {
         baseline: None,
         published: Vec::new(),
         latencies: false,
+        assumed: None,
         point,
         ..case.clone()
     };

@@ -345,6 +345,7 @@ impl Partial {
             limit: self.limit.unwrap_or(LIMIT),
             may_not_end: self.may_not_end,
             point: self.point,
+            assumed: None,
             links: self.links.unwrap_or(Links::Off),
             intervals: self.intervals.map(|(interval, _)| interval),
             messages: self.messages.map_or(0, |(most, _)| most),

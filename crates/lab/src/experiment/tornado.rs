@@ -6,7 +6,7 @@ use super::assumed::Assumed;
 use super::parse::CASES_MAX;
 use super::perform::{Measurement, Outcome};
 use super::report::{cell, digits, with_unit};
-use super::scenario::{Case, Point, Scenario, Swept};
+use super::scenario::{AtBound, Case, Scenario, Swept};
 use super::values::{Checked, at_most, metric};
 use super::{chart_tornado, parse_sweep};
 
@@ -80,16 +80,14 @@ fn at_bound(case: &Case, assumed: &Assumed, text: &str) -> Checked<Case> {
     let word = assumed.word;
     Ok(Case {
         name: format!("{}, {word} {text}", case.name),
-        point: Some(Point {
-            series: case.name.clone(),
-            first: Swept {
+        assumed: Some(AtBound {
+            case: case.name.clone(),
+            constant: Swept {
                 word: word.to_owned(),
                 value: parse_sweep::value(word, text)?,
                 text: text.to_owned(),
             },
-            others: Vec::new(),
         }),
-        published: Vec::new(),
         ..assumed.apply(case, text)?
     })
 }
@@ -100,12 +98,22 @@ fn tornados<'a>(
     outcomes: &'a [Outcome],
     metric: &'a str,
 ) -> impl Iterator<Item = Tornado<'a>> {
-    let all = move || scenario.cases.iter().zip(outcomes);
-    all().filter_map(move |(case, outcome)| {
+    let mut begin = 0;
+    let each = scenario.cases.chunk_by(|_, next| next.assumed.is_some());
+    let each = each.map(move |cases| {
+        let end = begin + cases.len();
+        let outcomes = outcomes.get(begin..end).unwrap_or_default();
+        begin = end;
+        (cases, outcomes)
+    });
+    each.filter_map(move |(cases, outcomes)| {
+        let (case, outcome) = (cases.first()?, outcomes.first()?);
         let value = |assumed: &Assumed, text: &str| {
-            let name = format!("{}, {} {text}", case.name, assumed.word);
-            let (_, there) = all().find(|(other, _)| other.name == name)?;
-            Some(there.get(metric).map(|one| one.value))
+            let is_meant = |one: &Swept| one.word == assumed.word && one.text == text;
+            let place = cases
+                .iter()
+                .position(|one| one.constant().is_some_and(is_meant))?;
+            Some(outcomes.get(place)?.get(metric).map(|one| one.value))
         };
         let bar = |assumed: Assumed| {
             let [least, most] = assumed.bounds.map(|text| value(&assumed, text));

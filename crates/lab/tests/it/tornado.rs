@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use weft_lab::experiment::{Outcome, Scenario, perform_all, tornado};
+use weft_lab::experiment::{Outcome, Scenario, json_lines, perform_all, report, tornado};
 
 const TEXT: &str = "experiment T\nfabric one-switch:2\n\
     case latency\ntraffic osu_latency bytes=8 iterations=2\n\
@@ -109,6 +109,59 @@ fn a_baseline_takes_the_same_value() {
     }
 }
 
+/// The value of a metric of the case of a name.
+fn value(scenario: &Scenario, outcomes: &[Outcome], name: &str, metric: &str) -> f64 {
+    let place = scenario.cases.iter().position(|case| case.name == name);
+    let outcome = &outcomes[place.unwrap_or_else(|| panic!("{name}"))];
+    let found = outcome.get(metric);
+    found.unwrap_or_else(|| panic!("{name}: {metric}")).value
+}
+
+/// Where sizes are swept, a case at a bound is compared with its baseline at the same size and bound, or as it is
+/// where the baseline sets the constant itself; it has the bounds of links and its step, which is none of the
+/// published figures.
+#[test]
+fn a_case_at_a_bound_keeps_its_place_in_a_sweep() {
+    let text = "fabric one-switch:2\ntraffic osu_bw iterations=2 skip=1 window=4\nsweep bytes 8 64K\n\
+                published step above 1000000\ncase a\ndma-call 500ns\ncase b\nbaseline a\n";
+    let (scenario, outcomes) = run(text, "of_baseline");
+    let value = |name: &str, metric: &str| value(&scenario, &outcomes, name, metric);
+    for (here, there) in [
+        (
+            "b, bytes 64K, credit-return 0ns",
+            "a, bytes 64K, credit-return 0ns",
+        ),
+        ("b, bytes 64K, dma-call 2000ns", "a, bytes 64K"),
+    ] {
+        let wanted = 100.0 * value(here, "bandwidth") / value(there, "bandwidth");
+        assert!((value(here, "of_baseline") / wanted - 1.0).abs() < 1e-12, "{here}");
+        let bound = value(here, "bandwidth_bound");
+        assert_eq!(bound, value("b, bytes 64K", "bandwidth_bound"));
+        let small = here.replace("64K", "8");
+        let wanted = 100.0 * (value(here, "messages") / value(&small, "messages") - 1.0);
+        assert!((value(here, "step") / wanted - 1.0).abs() < 1e-9, "{here}");
+    }
+    let table = tornado::table(&scenario, &outcomes, "of_baseline");
+    assert!(!table.contains('–'), "{table}");
+    assert_eq!(report::verdicts(&scenario, &outcomes).missed, 4);
+    let lines = json_lines([(&scenario, &outcomes[..])]);
+    let place = "{\"assumed\":\"dma-call\",\"assumed_at\":2000.0,\"at\":65536.0,\"case\":\"b, ";
+    assert!(lines.contains(place), "{}", &lines[..2_000]);
+}
+
+/// A case whose name is that of another one at a bound is not taken for it.
+#[test]
+fn a_case_is_not_taken_for_another_one_at_a_bound() {
+    let case = "case a\ntraffic osu_bw bytes=64K iterations=2 skip=1 window=4\n";
+    let other = "case a, dma-call 500ns\ntraffic osu_bw bytes=8 iterations=2 skip=1 window=1\n";
+    let told = |text: &str| {
+        let (scenario, outcomes) = run(&format!("fabric one-switch:2\n{text}"), "bandwidth");
+        let table = tornado::table(&scenario, &outcomes, "bandwidth");
+        row(&table, "a", "dma-call").unwrap()
+    };
+    assert_eq!(told(&format!("{other}{case}")), told(case));
+}
+
 #[test]
 fn the_program_prints_and_draws_it() {
     let stage = tempfile::tempdir().unwrap();
@@ -137,9 +190,13 @@ fn the_program_prints_and_draws_it() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap());
     let swept = lines.filter(|line: &serde_json::Value| {
-        line["kind"] == "run" && line["series"] == "latency" && line["swept"] == "block-latency"
+        line["kind"] == "run"
+            && line["case"].as_str().unwrap().starts_with("latency, ")
+            && line["assumed"] == "block-latency"
     });
-    let at: Vec<f64> = swept.map(|line| line["at"].as_f64().unwrap()).collect();
+    let at: Vec<f64> = swept
+        .map(|line| line["assumed_at"].as_f64().unwrap())
+        .collect();
     assert_eq!(at, [90.0, 110.0]);
     let refused = weft_lab(&["--tornado", "speed"]);
     let error = String::from_utf8(refused.stderr).unwrap();
