@@ -1,5 +1,6 @@
 //! Description of an experiment: cases that differ in a few settings.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,6 +110,8 @@ pub struct Case {
     pub buffer: Option<u32>,
     /// Properties of the hardware.
     pub hardware: Hardware,
+    /// The constants among them, and of the buffer, that the scenario sets, at whatever value.
+    pub set: BTreeSet<String>,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
     /// Order of the HFIs' LIDs.

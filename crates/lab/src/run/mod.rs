@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "METRIC")]
     tornado: Option<String>,
     /// Print CSV instead of a table.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tornado")]
     csv: bool,
     /// Write all results as JSON Lines into this file: also links, ranks, latencies, messages and intervals.
     #[arg(long, value_name = "FILE")]
@@ -142,6 +142,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     for (experiment, outcomes) in experiments.iter().zip(&mut outcomes) {
         compare(&experiment.scenario, outcomes);
         held &= report::holds(&experiment.scenario, outcomes);
+        if let Some(metric) = &arguments.tornado {
+            let checked = tornado::check(&experiment.scenario, outcomes, metric);
+            let name = experiment.file.display();
+            checked.map_err(|error| format!("{name}: --tornado: {error}"))?;
+        }
     }
     let text = sinks::write(arguments, &experiments, &outcomes)?;
     Ok((held, text))
