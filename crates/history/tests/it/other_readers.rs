@@ -23,10 +23,10 @@ impl Judge {
         match self {
             Self::DuckDb => {
                 "import duckdb, sys\nfor query in sys.argv[1:]:\n    row = duckdb.sql(query).fetchall()[0]\n    \
-                 print(*[0 if value is None else int(value) for value in row])"
+                 print('=', *[0 if value is None else int(value) for value in row])"
             }
             Self::Chdb => {
-                "import chdb, sys\nfor query in sys.argv[1:]:\n    print(chdb.query(query, 'TSV').bytes().decode().strip())"
+                "import chdb, sys\nfor query in sys.argv[1:]:\n    print('=', chdb.query(query, 'TSV').bytes().decode().strip())"
             }
         }
     }
@@ -39,12 +39,17 @@ impl Judge {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{self:?}: {said}");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let numbers = |line: &str| {
-            line.split_whitespace()
-                .map(|word| word.parse().expect("a number"))
-                .collect()
+        let number = |word: &str| {
+            let number = word.parse();
+            number.unwrap_or_else(|_| panic!("{self:?}: {word} is no number: {text}{said}"))
         };
-        text.lines().map(numbers).collect()
+        // They may print other lines, such as how far a long query is.
+        let answers = text.lines().filter_map(|line| line.split_once("= "));
+        let answers: Vec<Vec<u64>> = answers
+            .map(|(_, answer)| answer.split_whitespace().map(number).collect())
+            .collect();
+        assert_eq!(answers.len(), queries.len(), "{self:?}: {text}{said}");
+        answers
     }
 
     /// The files of a table.

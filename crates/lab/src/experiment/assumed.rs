@@ -1,7 +1,6 @@
 //! Constants of the model that are assumed: neither published nor measured, or as somebody's tuning has them. Each has a
 //! range in which it may be.
 
-use super::hardware::Hardware;
 use super::parse_case::buffer;
 use super::scenario::Case;
 use super::values::Checked;
@@ -51,12 +50,9 @@ impl Assumed {
         Ok(case)
     }
 
-    /// Whether the case takes what is assumed.
+    /// Whether the case takes what is assumed: it does not set the constant, not even to the same value.
     pub(super) fn is_taken(&self, case: &Case) -> bool {
-        match self.word {
-            "buffer" => case.buffer.is_none(),
-            word => case.hardware.number(word) == Hardware::default().number(word),
-        }
+        !case.set.contains(self.word)
     }
 }
 
@@ -73,6 +69,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use weft_fabric::constants::{BUFFER_SPACE, BUFFER_UNIT};
 
+    use super::super::hardware::Hardware;
     use super::super::parse_sweep::value;
     use super::super::scenario::Scenario;
     use super::*;
@@ -84,17 +81,17 @@ mod tests {
         let case = &scenario.cases[0];
         for one in Assumed::ALL {
             let word = one.word;
-            assert!(one.is_taken(case), "{word}");
+            assert!(one.is_taken(case) && is_default(case, word), "{word}");
             let number = |text: &str| value(word, text).unwrap();
             let [least, most] = one.bounds.map(number);
             let taken = number(one.taken);
             assert!(least < taken && taken < most, "{word}");
             for bound in one.bounds {
                 let changed = one.apply(case, bound).unwrap();
-                assert!(!one.is_taken(&changed), "{word}");
+                assert!(!is_default(&changed, word), "{word}");
                 let others = Assumed::ALL.iter().filter(|other| other.word != word);
                 for other in others {
-                    assert!(other.is_taken(&changed), "{word} {}", other.word);
+                    assert!(is_default(&changed, other.word), "{word} {}", other.word);
                 }
             }
         }
@@ -107,6 +104,15 @@ mod tests {
         let buffer = u32::from(BUFFER_SPACE) * BUFFER_UNIT;
         assert_eq!(f64::from(buffer), value("buffer", "136K").unwrap());
     }
+
+    /// Whether a case has the default of a constant.
+    fn is_default(case: &Case, word: &str) -> bool {
+        match word {
+            "buffer" => case.buffer.is_none(),
+            word => case.hardware.number(word) == Hardware::default().number(word),
+        }
+    }
+
     #[test]
     fn the_documentation_has_all_of_them() {
         let text = include_str!("../../../../docs/research/experiments.md");

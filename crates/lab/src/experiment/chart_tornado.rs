@@ -12,10 +12,7 @@ const BOUND_WIDTH: f64 = 80.0;
 /// The document.
 pub(super) fn draw(tornado: &Tornado<'_>, title: &str) -> String {
     let bars = &tornado.bars;
-    let changes: Vec<[Option<f64>; 2]> = bars
-        .iter()
-        .map(|bar| bar.changes(tornado.base.value))
-        .collect();
+    let changes: Vec<[Option<f64>; 2]> = bars.iter().map(|bar| tornado.changes(bar)).collect();
     let height = TOP + BAR * bars.len() as f64 + BOTTOM;
     let most = changes.iter().flatten().flatten().copied();
     let most = most.map(f64::abs).fold(0.0, f64::max);
@@ -34,9 +31,13 @@ pub(super) fn draw(tornado: &Tornado<'_>, title: &str) -> String {
         let [least, most] = bar.assumed.bounds;
         let name = format!("{}, {least} to {most}", bar.assumed.word);
         label(&mut text, (NAMES - 8.0, y + 16.0), "end", &name);
-        for (change, colour) in changes.iter().zip(COLOURS) {
-            let Some(change) = change else { continue };
-            let end = scale.place(*change);
+        let ends = changes.iter().zip(COLOURS);
+        let ends = ends.filter_map(|(change, colour)| Some(((*change)?, colour)));
+        let mut ends: Vec<(f64, &str)> = ends.collect();
+        // The longer one first: the shorter one is seen before it.
+        ends.sort_by(|(one, _), (other, _)| other.abs().total_cmp(&one.abs()));
+        for (change, colour) in ends {
+            let end = scale.place(change);
             let (x, width) = (zero.min(end), (end - zero).abs());
             let _ = writeln!(
                 text,
@@ -48,12 +49,17 @@ pub(super) fn draw(tornado: &Tornado<'_>, title: &str) -> String {
         }
     }
     rule(&mut text, (zero, TOP), (zero, bottom), AXIS);
-    let words = "change in percent: blue at the least, orange at the most of what is assumed";
+    let unit = match tornado.unit() {
+        "%" => "percent",
+        unit => unit,
+    };
+    let words =
+        format!("change in {unit}: blue at the least, orange at the most of what is assumed");
     label(
         &mut text,
         (WIDTH - BOUND_WIDTH, bottom + 36.0),
         "end",
-        words,
+        &words,
     );
     text.push_str("</svg>\n");
     text

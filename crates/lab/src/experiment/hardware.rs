@@ -107,6 +107,7 @@ impl Hardware {
     }
 
     /// One of [`Self::NUMBERS`], in its own unit.
+    #[cfg(test)]
     pub(super) fn number(&self, word: &str) -> Option<u64> {
         Some(match word {
             "credit-return" => self.credit_return,

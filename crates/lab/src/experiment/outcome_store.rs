@@ -6,6 +6,7 @@
 //! when the run ended: it counts as not there.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::hash::Hasher;
 
@@ -77,6 +78,8 @@ pub fn key(case: &Case, seed: u64) -> String {
         baseline: None,
         published: Vec::new(),
         latencies: false,
+        assumed: None,
+        set: BTreeSet::new(),
         point,
         ..case.clone()
     };

@@ -170,10 +170,12 @@ mod tests {
         let rows = ROWS as u64 + 5;
         for row in 0..rows {
             let series = (row % 2 == 1).then_some("s");
-            let cells: [Cell<'_>; 12] = [
+            let cells: [Cell<'_>; 14] = [
                 "e".into(),
                 row.to_string().into(),
                 series.into(),
+                Cell::None,
+                Cell::None,
                 Cell::None,
                 Cell::None,
                 Cell::None,
@@ -200,7 +202,7 @@ mod tests {
                 _ => Field::Null,
             };
             assert_eq!(*fields[2], series);
-            assert_eq!(*fields[11], Field::Double(read as f64));
+            assert_eq!(*fields[13], Field::Double(read as f64));
             read += 1;
         }
         assert_eq!(read, rows);

@@ -66,7 +66,7 @@ fn about_job(traffic: &Traffic) -> &'static [&'static str] {
 /// `placement=KIND`, with `hosts=N` for some only.
 fn placement(values: &Values<'_>) -> Checked<Option<Placement>> {
     match (values.get("placement"), values.get("hosts")) {
-        (Some(kind), _) => placed(kind, values).map(Some),
+        (Some(kind), _) => placed(kind, values, KINDS).map(Some),
         (None, Some(hosts)) => Err(format!(
             "hosts={hosts} of which? allowed with placement=block, placement=random, placement=switches"
         )),
@@ -79,11 +79,17 @@ pub(super) fn own_placement(text: &str) -> Checked<Option<Placement>> {
     let mut words = text.split_whitespace();
     match words.next().unwrap_or("") {
         "off" => alone(words).map(|()| None),
-        kind => placed(kind, &Values::read(words, &["hosts"])?).map(Some),
+        kind => {
+            let allowed = format!("{KINDS}, off");
+            placed(kind, &Values::read(words, &["hosts"])?, &allowed).map(Some)
+        }
     }
 }
 
-fn placed(kind: &str, values: &Values<'_>) -> Checked<Placement> {
+/// Kinds of placements.
+const KINDS: &str = "block, random, switches";
+
+fn placed(kind: &str, values: &Values<'_>, allowed: &str) -> Checked<Placement> {
     let hosts = values.get("hosts");
     let hosts = hosts.map(|_| values.number("hosts", 2, 2, 1 << 20));
     Ok(Placement {
@@ -91,7 +97,7 @@ fn placed(kind: &str, values: &Values<'_>) -> Checked<Placement> {
             "block" => PlacementKind::Block,
             "random" => PlacementKind::Random,
             "switches" => PlacementKind::Switches,
-            _ => return Err(unknown("placement", kind, "block, random, switches, off")),
+            _ => return Err(unknown("placement", kind, allowed)),
         },
         hosts: hosts.transpose()?.map(|hosts| hosts as u32),
     })

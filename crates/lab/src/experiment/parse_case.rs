@@ -1,6 +1,6 @@
 //! One case of a scenario's text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub(super) struct Partial {
     pub(super) fabric: Option<Fabric>,
     buffer: Option<u32>,
     hardware: Hardware,
+    /// Of the buffer and the hardware, what lines set.
+    set: BTreeSet<String>,
     uplinks: Option<u32>,
     lid_order: LidOrder,
     manager: Manager,
@@ -179,7 +181,10 @@ impl Partial {
     /// Applies the setting of a line.
     pub(super) fn apply(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
         match word {
-            "buffer" => self.buffer = Some(buffer(rest)?),
+            "buffer" => {
+                self.buffer = Some(buffer(rest)?);
+                self.set.insert(word.to_owned());
+            }
             "uplinks" => self.uplinks = Some(number(rest, 1, 255)? as u32),
             "lid-order" => {
                 self.lid_order = match rest {
@@ -230,7 +235,9 @@ impl Partial {
                 self.messages = (most > 0).then_some((most, line));
             }
             "latencies" => self.latencies = switch(rest)?,
-            _ if self.hardware.apply(word, rest)? => {}
+            _ if self.hardware.apply(word, rest)? => {
+                self.set.insert(word.to_owned());
+            }
             _ => self.set_manager(word, rest)?,
         }
         Ok(())
@@ -328,6 +335,7 @@ impl Partial {
             name: self.name,
             buffer: self.buffer,
             hardware: self.hardware,
+            set: self.set,
             uplinks: self.uplinks,
             lid_order: self.lid_order,
             hosts: self.hosts,
@@ -345,6 +353,7 @@ impl Partial {
             limit: self.limit.unwrap_or(LIMIT),
             may_not_end: self.may_not_end,
             point: self.point,
+            assumed: None,
             links: self.links.unwrap_or(Links::Off),
             intervals: self.intervals.map(|(interval, _)| interval),
             messages: self.messages.map_or(0, |(most, _)| most),

@@ -1,7 +1,7 @@
 //! Checks of a scenario's cases after all of them are read: refuses lines without effect
 //! and conflicting settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -207,13 +207,26 @@ fn comparable(case: &Partial, base: &Partial) -> Checked<()> {
     }
 }
 
-/// Checks that all cases, including each value of their sweeps, have unique names.
+/// Checks that all cases, including each value of their sweeps, have unique names, and that no two share a curve.
 pub(super) fn names(cases: &[(Case, usize)]) -> Result<(), ScenarioError> {
     let mut seen = BTreeSet::new();
+    let mut curves = BTreeMap::new();
     for (case, line) in cases {
         if !seen.insert(case.name.as_str()) {
             let what = format!("there are two cases {:?}", case.name);
             return at(*line, Err(what));
+        }
+        let Some(point) = &case.point else { continue };
+        for word in point.all().map(|one| one.word.as_str()) {
+            let curve = point.curve(word);
+            let other = curves.entry((word, curve)).or_insert(&point.series);
+            if **other != point.series {
+                let (own, curve) = (&point.series, point.curve(word));
+                let what = format!(
+                    "cases {other:?} and {own:?} have one curve {curve:?}, allowed: another name"
+                );
+                return at(*line, Err(what));
+            }
         }
     }
     Ok(())

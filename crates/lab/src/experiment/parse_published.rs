@@ -1,7 +1,9 @@
 //! The line `published` of a scenario.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::parse::ScenarioError;
 use super::parse_sweep::{Sweep, swept, value};
 use super::published::{Bound, Published, Wanted};
 use super::values::{Checked, decimal, metric, signed};
@@ -35,6 +37,15 @@ impl Figure {
         let at = groups(at.get(1..).unwrap_or_default());
         if end.is_some() && (at.is_empty() || at.iter().any(|one| one.values.is_empty())) {
             return Err(format!("{text:?} is not of the form {FORM}"));
+        }
+        for (place, one) in at.iter().enumerate() {
+            let is_same = |other: &At| other.word.is_none() || other.word == one.word;
+            if at[..place].iter().any(is_same) {
+                let word = one.word.as_deref().unwrap_or_default();
+                return Err(format!(
+                    "{text:?} has values of {word} twice, allowed: at {word} VALUE …"
+                ));
+            }
         }
         let published = match figure {
             [name, number, percent] if !is_bound(number) => near(name, number, percent)?,
@@ -156,19 +167,32 @@ impl At {
     }
 }
 
-/// The figures of a case: of those of one metric, one for some values takes precedence over one for all.
-pub(super) fn preferred(figures: Vec<Figure>) -> Vec<Figure> {
+/// The figures of a case: of those of one metric, the one for values of the most sweeps takes precedence.
+///
+/// # Errors
+/// Two of one metric for values of as many sweeps; with the line of the second.
+pub(super) fn preferred(figures: Vec<Figure>) -> Result<Vec<Figure>, ScenarioError> {
     let mut counting: Vec<Figure> = Vec::new();
     for figure in figures {
         let metric = &figure.published.metric;
-        let same = |other: &Figure| other.published.metric == *metric;
-        match counting.iter().position(same) {
-            Some(_) if figure.at.is_empty() => {}
-            Some(place) => counting[place] = figure,
+        let mut others = counting.iter_mut();
+        match others.find(|other| other.published.metric == *metric) {
             None => counting.push(figure),
+            Some(other) => match figure.at.len().cmp(&other.at.len()) {
+                Ordering::Less => {}
+                Ordering::Greater => *other = figure,
+                Ordering::Equal => {
+                    let (one, line) = (other.line, figure.line);
+                    let what = format!(
+                        "published {metric} is in line {one} already for some of these values, allowed: values apart, or \
+                         of more sweeps in one line"
+                    );
+                    return Err(ScenarioError { line, what });
+                }
+            },
         }
     }
-    counting
+    Ok(counting)
 }
 
 fn is_bound(word: &str) -> bool {

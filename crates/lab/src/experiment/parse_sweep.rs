@@ -87,7 +87,7 @@ impl Partial {
             cases = points;
         }
         for case in &mut cases {
-            case.published = preferred(std::mem::take(&mut case.published));
+            case.published = preferred(std::mem::take(&mut case.published))?;
         }
         Ok(cases)
     }

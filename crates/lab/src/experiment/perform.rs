@@ -10,7 +10,7 @@ use weft_fabric::GenerateError;
 use super::intervals::Intervals;
 use super::links::LinkUse;
 use super::measure::Stage;
-use super::scenario::{Case, Scenario, Traffic};
+use super::scenario::{Case, Scenario, Swept, Traffic};
 use super::{stage, stream};
 use weft_testkit::world::WorldError;
 
@@ -340,14 +340,15 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
 
 /// If a step was published, the case at the previous value on its curve over what is swept first.
 fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
-    case.figure("step")?;
+    (case.published.iter()).find(|figure| figure.metric == "step")?;
     let here = case.point.as_ref()?;
     let cases = scenario.cases.iter().enumerate();
     let before = cases.filter_map(|(index, other)| {
         let there = other.point.as_ref()?;
         let word = &here.first.word;
-        let is_before =
-            there.curve(word) == here.curve(word) && there.first.value < here.first.value;
+        let is_before = there.curve(word) == here.curve(word)
+            && other.constant() == case.constant()
+            && there.first.value < here.first.value;
         is_before.then_some((there.first.value, index))
     });
     let last = before.max_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -355,7 +356,7 @@ fn before_step(scenario: &Scenario, case: &Case) -> Option<usize> {
 }
 
 /// The case that a case is compared with: the one of that name, or of those that are swept under that name the
-/// one with the same values.
+/// one with the same values. Both assume the same, but for a constant that the baseline sets itself.
 fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
     let name = case.baseline.as_ref()?;
     let here = |word: &str| case.point.as_ref()?.value(word);
@@ -365,11 +366,15 @@ fn baseline(scenario: &Scenario, case: &Case) -> Option<usize> {
             there.series == *name && same
         })
     };
-    let is_named = |other: &Case| other.point.is_none() && other.name == *name;
-    let cases = || scenario.cases.iter();
-    cases()
-        .position(is_there)
-        .or_else(|| cases().position(is_named))
+    let is_named = |other: &Case| other.point.is_none() && other.written_name() == name;
+    let find = |constant: Option<&Swept>| {
+        let matches = |is_meant: &dyn Fn(&Case) -> bool| {
+            let mut cases = scenario.cases.iter();
+            cases.position(|other| other.constant() == constant && is_meant(other))
+        };
+        matches(&is_there).or_else(|| matches(&is_named))
+    };
+    find(case.constant()).or_else(|| find(None))
 }
 
 /// Measurements of a job.

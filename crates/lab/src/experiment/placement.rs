@@ -79,9 +79,13 @@ impl Free<'_> {
         let wanted = placement.hosts.map_or(there, |hosts| hosts as usize);
         if wanted > there || wanted < 2 {
             let all = self.hosts.len();
+            let allowed = match there {
+                0 | 1 => "hosts=N in the placements before it, so that 2 are left",
+                _ => "2 to as many as are free",
+            };
             return Err(ExperimentError::Hosts {
                 what: format!(
-                    "{name} is placed on {wanted} of {there} that are free, of {all}; allowed: 2 to as many as are free"
+                    "{name} is placed on {wanted} of {there} that are free, of {all}; allowed: {allowed}"
                 ),
             });
         }

@@ -65,7 +65,7 @@ impl fmt::Display for Verdicts {
 pub fn verdicts(scenario: &Scenario, outcomes: &[Outcome]) -> Verdicts {
     let mut all = Verdicts::default();
     for (case, outcome) in scenario.cases.iter().zip(outcomes) {
-        for figure in &case.published {
+        for figure in case.figures() {
             let measured = outcome.get(&figure.metric).map(|one| one.value);
             match figure.verdict(measured) {
                 Verdict::Missed => all.missed += 1,
@@ -188,7 +188,7 @@ fn figures(cases: &[(&Case, &Outcome)], units: &[(&str, &str)]) -> Vec<String> {
     let mut seen: Vec<(&Published, Vec<String>)> = Vec::new();
     for (case, _) in cases {
         let place = case.point.as_ref().map_or_else(String::new, place);
-        for figure in &case.published {
+        for figure in case.figures() {
             let known = seen.iter_mut().find(|(other, _)| *other == figure);
             match known {
                 Some((_, at)) => at.push(place.clone()),
@@ -222,7 +222,7 @@ fn place(point: &Point) -> String {
 fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
     let measured = cases.iter().flat_map(|(_, outcome)| &outcome.measurements);
     let measured = measured.map(|one| (one.metric.as_ref(), one.unit.as_ref()));
-    let published = cases.iter().flat_map(|(case, _)| &case.published);
+    let published = cases.iter().flat_map(|(case, _)| case.figures());
     let published = published.map(|figure| (figure.metric.as_str(), ""));
     let mut columns: Vec<(&str, &str)> = Vec::new();
     for (metric, unit) in measured.chain(published) {
@@ -381,7 +381,7 @@ pub(super) fn rows_of<'a>(
         spread: one.spread,
         published: case.figure(&one.metric),
     });
-    let others = case.published.iter();
+    let others = case.figures().iter();
     let others = others.filter(|figure| outcome.get(&figure.metric).is_none());
     measured.chain(others.map(move |figure| Row {
         case,

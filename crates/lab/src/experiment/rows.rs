@@ -85,8 +85,9 @@ impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
 /// A column: its name, and the type of its values.
 pub(super) type Column = (&'static str, Type);
 
-/// Columns of every table: the case, and its place among those of its sweeps.
-pub(super) const OF_CASE: [Column; 3 + 2 * SWEEPS_MAX] = [
+/// Columns of every table: the case, its place among those of its sweeps, and the assumed constant that is at one of its
+/// bounds.
+pub(super) const OF_CASE: [Column; 3 + 2 * SWEEPS_MAX + 2] = [
     ("experiment", Type::Text),
     ("case", Type::Text),
     ("series", Type::Text),
@@ -96,6 +97,8 @@ pub(super) const OF_CASE: [Column; 3 + 2 * SWEEPS_MAX] = [
     ("at_2", Type::Real),
     ("swept_3", Type::Text),
     ("at_3", Type::Real),
+    ("assumed", Type::Text),
+    ("assumed_at", Type::Real),
 ];
 
 impl Table {
@@ -222,6 +225,8 @@ pub(super) fn of_case<'a>(scenario: &'a Scenario, case: &'a Case) -> [Cell<'a>; 
         value(1),
         word(2),
         value(2),
+        case.constant().map(|one| one.word.as_str()).into(),
+        case.constant().map(|one| one.value).into(),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Description of an experiment: cases that differ in a few settings.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,6 +69,15 @@ pub struct Swept {
     pub text: String,
 }
 
+/// An assumed constant at one of its bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtBound {
+    /// Name of the case that is otherwise the same.
+    pub case: String,
+    /// The constant.
+    pub constant: Swept,
+}
+
 impl Point {
     /// All that is swept.
     pub fn all(&self) -> impl Iterator<Item = &Swept> {
@@ -100,6 +110,8 @@ pub struct Case {
     pub buffer: Option<u32>,
     /// Properties of the hardware.
     pub hardware: Hardware,
+    /// The constants among them, and of the buffer, that the scenario sets, at whatever value.
+    pub set: BTreeSet<String>,
     /// Uplinks that each edge switch keeps, spread over the switches above; none for all.
     pub uplinks: Option<u32>,
     /// Order of the HFIs' LIDs.
@@ -139,6 +151,8 @@ pub struct Case {
     pub may_not_end: bool,
     /// Its place among those of its sweeps, `None` without a sweep.
     pub point: Option<Point>,
+    /// What is assumed otherwise than usual, `None` for the case as it was written.
+    pub assumed: Option<AtBound>,
     /// Links whose loads are kept; the busiest are printed.
     pub links: Links,
     /// Length of the intervals in which links, packets and jobs are followed; none for not at all.
@@ -160,9 +174,27 @@ impl Case {
         std::iter::once(None).chain(jobs.map(Some))
     }
 
-    /// What was published of a metric.
+    /// Its name, without what is assumed otherwise.
+    pub fn written_name(&self) -> &str {
+        self.assumed.as_ref().map_or(&self.name, |one| &one.case)
+    }
+
+    /// The constant that is at one of its bounds.
+    pub fn constant(&self) -> Option<&Swept> {
+        self.assumed.as_ref().map(|one| &one.constant)
+    }
+
+    /// What was published of it: of nothing but the case as it was written.
+    pub fn figures(&self) -> &[Published] {
+        match self.assumed {
+            None => &self.published,
+            Some(_) => &[],
+        }
+    }
+
+    /// What was published of a metric of it.
     pub fn figure(&self, metric: &str) -> Option<&Published> {
-        self.published.iter().find(|figure| figure.metric == metric)
+        self.figures().iter().find(|figure| figure.metric == metric)
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a result hangs on: each assumed constant of the model by itself at the least and at the most that it may be.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::assumed::Assumed;
 use super::parse::CASES_MAX;
 use super::perform::{Measurement, Outcome};
 use super::report::{cell, digits, with_unit};
-use super::scenario::{Case, Point, Scenario, Swept};
+use super::scenario::{AtBound, Case, Scenario, Swept};
 use super::values::{Checked, at_most, metric};
 use super::{chart_tornado, parse_sweep};
 
@@ -26,16 +27,28 @@ pub(super) struct Bar {
     pub(super) values: [Option<f64>; 2],
 }
 
-impl Bar {
-    /// The change at each bound in percent.
-    pub(super) fn changes(&self, base: f64) -> [Option<f64>; 2] {
-        let change = |value: f64| match base == value {
-            true => Some(0.0),
-            false => (base != 0.0).then(|| 100.0 * (value / base - 1.0)),
+impl Tornado<'_> {
+    /// The change of a bar at each bound: in percent of the measurement with all that is assumed, whatever its sign, or as
+    /// it is where that is 0.
+    pub(super) fn changes(&self, bar: &Bar) -> [Option<f64>; 2] {
+        let base = self.base.value;
+        let change = |value: f64| match base == 0.0 {
+            true => value,
+            false => 100.0 * (value - base) / base.abs(),
         };
-        self.values.map(|value| value.and_then(change))
+        bar.values.map(|value| value.map(change))
     }
 
+    /// Unit of the changes.
+    pub(super) fn unit(&self) -> &str {
+        match self.base.value == 0.0 {
+            true => &self.base.unit,
+            false => "%",
+        }
+    }
+}
+
+impl Bar {
     /// The longest way from the base.
     fn length(&self, base: f64) -> f64 {
         let ways = self
@@ -80,16 +93,14 @@ fn at_bound(case: &Case, assumed: &Assumed, text: &str) -> Checked<Case> {
     let word = assumed.word;
     Ok(Case {
         name: format!("{}, {word} {text}", case.name),
-        point: Some(Point {
-            series: case.name.clone(),
-            first: Swept {
+        assumed: Some(AtBound {
+            case: case.name.clone(),
+            constant: Swept {
                 word: word.to_owned(),
                 value: parse_sweep::value(word, text)?,
                 text: text.to_owned(),
             },
-            others: Vec::new(),
         }),
-        published: Vec::new(),
         ..assumed.apply(case, text)?
     })
 }
@@ -100,12 +111,22 @@ fn tornados<'a>(
     outcomes: &'a [Outcome],
     metric: &'a str,
 ) -> impl Iterator<Item = Tornado<'a>> {
-    let all = move || scenario.cases.iter().zip(outcomes);
-    all().filter_map(move |(case, outcome)| {
+    let mut begin = 0;
+    let each = scenario.cases.chunk_by(|_, next| next.assumed.is_some());
+    let each = each.map(move |cases| {
+        let end = begin + cases.len();
+        let outcomes = outcomes.get(begin..end).unwrap_or_default();
+        begin = end;
+        (cases, outcomes)
+    });
+    each.filter_map(move |(cases, outcomes)| {
+        let (case, outcome) = (cases.first()?, outcomes.first()?);
         let value = |assumed: &Assumed, text: &str| {
-            let name = format!("{}, {} {text}", case.name, assumed.word);
-            let (_, there) = all().find(|(other, _)| other.name == name)?;
-            Some(there.get(metric).map(|one| one.value))
+            let is_meant = |one: &Swept| one.word == assumed.word && one.text == text;
+            let place = cases
+                .iter()
+                .position(|one| one.constant().is_some_and(is_meant))?;
+            Some(outcomes.get(place)?.get(metric).map(|one| one.value))
         };
         let bar = |assumed: Assumed| {
             let [least, most] = assumed.bounds.map(|text| value(&assumed, text));
@@ -123,6 +144,23 @@ fn tornados<'a>(
     })
 }
 
+/// Checks that a case has this metric.
+///
+/// # Errors
+/// None has it; with what was measured.
+pub fn check(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> Checked<()> {
+    if tornados(scenario, outcomes, metric).next().is_some() {
+        return Ok(());
+    }
+    let measured = outcomes.iter().flat_map(|one| &one.measurements);
+    let names: BTreeSet<&str> = measured.map(|one| one.metric.as_ref()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    Err(format!(
+        "no case that assumes a constant has {metric}, measured: {}",
+        names.join(", ")
+    ))
+}
+
 /// Markdown: a table for each case that has this metric.
 pub fn table(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> String {
     let mut text = format!("## {}, what {metric} hangs on\n", scenario.title);
@@ -133,7 +171,14 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> String 
             name => format!("{name}: "),
         };
         let _ = writeln!(text, "\n{name}{metric} {}\n", with_unit(base, unit));
-        text.push_str("| assumed | taken | bounds | at the least | at the most | change, % |\n");
+        let change = match one.unit() {
+            "" => "change".to_owned(),
+            unit => format!("change, {unit}"),
+        };
+        let _ = writeln!(
+            text,
+            "| assumed | taken | bounds | at the least | at the most | {change} |"
+        );
         text.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
         for bar in &one.bars {
             let Assumed {
@@ -144,7 +189,7 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> String 
             let values = bar.values.map(|value| value.map_or("–".to_owned(), digits));
             let change =
                 |one: Option<f64>| one.map_or("–".to_owned(), |one| format!("{one:+.2}"));
-            let ([low, high], [less, more]) = (values, bar.changes(base).map(change));
+            let ([low, high], [less, more]) = (values, one.changes(bar).map(change));
             let _ = writeln!(
                 text,
                 "| {} | {taken} | {least} to {most} | {low} | {high} | {less}, {more} |",

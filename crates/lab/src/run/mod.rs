@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "METRIC")]
     tornado: Option<String>,
     /// Print CSV instead of a table.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tornado")]
     csv: bool,
     /// Write all results as JSON Lines into this file: also links, ranks, latencies, messages and intervals.
     #[arg(long, value_name = "FILE")]
@@ -142,6 +142,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     for (experiment, outcomes) in experiments.iter().zip(&mut outcomes) {
         compare(&experiment.scenario, outcomes);
         held &= report::holds(&experiment.scenario, outcomes);
+        if let Some(metric) = &arguments.tornado {
+            let checked = tornado::check(&experiment.scenario, outcomes, metric);
+            let name = experiment.file.display();
+            checked.map_err(|error| format!("{name}: --tornado: {error}"))?;
+        }
     }
     let text = sinks::write(arguments, &experiments, &outcomes)?;
     Ok((held, text))
@@ -174,11 +179,8 @@ fn stem(file: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// Settings of which there is one line for each name after them.
-const NAMED: [&str; 2] = ["sweep", "let"];
-
-/// Returns the text with a setting replaced on each line that has one of its name; of a sweep or a variable on those
-/// of the same one, if there are any.
+/// Returns the text with a setting replaced on each line that has one of its name; of a variable on that of
+/// the same name, of a sweep on those of the same one, or on the only line `sweep` there is.
 fn changed(text: &str, setting: &str) -> Result<String, String> {
     let begins_alike = |line: &str, words: usize| {
         let (mut line, mut wanted) = (line.split_whitespace(), setting.split_whitespace());
@@ -187,8 +189,16 @@ fn changed(text: &str, setting: &str) -> Result<String, String> {
             wanted.is_some() && line.next() == wanted
         })
     };
-    let is_named = NAMED.iter().any(|name| begins_alike(name, 1));
-    let by_name = is_named && text.lines().any(|line| begins_alike(line, 2));
+    let alike = |words: usize| {
+        text.lines()
+            .filter(|line| begins_alike(line, words))
+            .count()
+    };
+    let by_name = match setting.split_whitespace().next() {
+        Some("let") => true,
+        Some("sweep") => alike(2) > 0 || alike(1) > 1,
+        _ => false,
+    };
     let is_meant = |line: &str| begins_alike(line, 1 + usize::from(by_name));
     if !text.lines().any(is_meant) {
         return Err(format!("--set {setting:?}: no line has this setting"));

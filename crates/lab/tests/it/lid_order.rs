@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weft_dataplane::packets::Random;
 use weft_fabric::PortNum;
 use weft_lab::experiment::{Scenario, perform_all, stage};
 
@@ -33,6 +34,16 @@ fn lids_are_drawn_by_the_seed_and_kept_by_the_manager() {
         assert_eq!(one.iter().copied().collect::<BTreeSet<_>>(), wanted);
         assert!(!rising(&one), "{one:?}");
     }
+}
+
+/// Neither the hosts that are drawn nor the ranks that are placed at random go by LIDs.
+#[test]
+fn lids_are_drawn_apart_from_hosts() {
+    let mut hosts: Vec<usize> = (0..16).collect();
+    Random::new(1).shuffle(&mut hosts);
+    let lids = lids("lid-order random", 1);
+    let of_drawn: Vec<u32> = hosts.iter().map(|host| lids[*host]).collect();
+    assert!(!of_drawn.is_sorted(), "{of_drawn:?}");
 }
 
 /// Hosts that all send to the next switch use each uplink once where routes to consecutive LIDs take turns; with LIDs

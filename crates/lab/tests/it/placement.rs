@@ -112,6 +112,11 @@ fn placements_that_cannot_be_are_refused() {
             2,
             "unknown placement \"round\", allowed: block, random, switches, off",
         ),
+        (
+            "traffic alltoall\njob a alltoall placement=off",
+            3,
+            "unknown placement \"off\", allowed: block, random, switches",
+        ),
         ("placement block 4", 2, "not of the form key=value"),
         ("placement block hosts=1", 2, "from 2 to"),
         ("placement off hosts=2", 2, "has no effect after off"),
@@ -149,6 +154,12 @@ fn placements_that_cannot_be_are_refused() {
     let wanted =
         "hosts: next is placed on 3 of 2 that are free, of 8; allowed: 2 to as many as are free";
     assert_eq!(error.to_string(), wanted);
+    let text = "fabric one-switch:4\ntraffic alltoall bytes=8\nplacement block\n\
+                job next alltoall bytes=8 placement=block";
+    let scenario: Scenario = text.parse().unwrap();
+    let (_, error) = perform_all(&scenario, 0, |_, _| {}).unwrap_err();
+    let wanted = "allowed: hosts=N in the placements before it, so that 2 are left";
+    assert!(error.to_string().ends_with(wanted), "{error}");
 }
 
 /// The job that is in the way is so only where both are dealt out over the switches.

@@ -219,6 +219,18 @@ fn a_setting_can_be_taken_instead_of_all_of_its_name() {
         assert!(lines.contains(wanted), "{lines}");
     }
     assert!(!lines.contains("ranks 1"), "{lines}");
+    // None of another name.
+    for (setting, what) in [
+        ("let hosts 4", "no line has this setting"),
+        ("sweep bytes 8", "no line has this setting"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weft-lab"));
+        let command = command.current_dir(stage.path());
+        let arguments = ["run", "several.scenario", "--set", setting];
+        let refused = command.args(arguments).output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(error.contains(what), "{setting:?}: {error}");
+    }
     for (setting, code, what) in [
         ("speed 3", 2, "no line has this setting"),
         ("", 2, "no line has this setting"),

@@ -93,6 +93,28 @@ fn sweeps_that_cannot_be_are_refused_with_their_line() {
             "lmc 1 is not swept, allowed: 0",
         ),
         (
+            "sweep bytes 8 16\npublished time above 0 at bytes 8 bytes 16".to_owned(),
+            4,
+            "has values of bytes twice, allowed: at bytes VALUE …",
+        ),
+        (
+            "sweep bytes 8 16\npublished time above 0 at 8 bytes 16".to_owned(),
+            4,
+            "has values of bytes twice",
+        ),
+        (
+            "sweep bytes 8 16\nsweep lmc 0 1\npublished time above 0 at bytes 16 lmc 1\n\
+             published time above 1 at lmc 1 bytes 8 16"
+                .to_owned(),
+            6,
+            "published time is in line 5 already for some of these values",
+        ),
+        (
+            "case a\nsweep bytes 8 16\nsweep lmc 0 1\ncase a, lmc 1\nsweep bytes 32 64".to_owned(),
+            7,
+            "cases \"a\" and \"a, lmc 1\" have one curve \"a, lmc 1\"",
+        ),
+        (
             "published time above 0 at bytes lmc 1".to_owned(),
             3,
             "at WORD VALUE …",
@@ -115,20 +137,25 @@ fn sweeps_that_cannot_be_are_refused_with_their_line() {
     }
 }
 
-/// Figures for some values of each sweep are those of the cases there; one for more counts elsewhere.
+/// Figures for some values of each sweep are those of the cases there, in whatever order they are written; one for more
+/// counts elsewhere.
 #[test]
 fn figures_are_published_at_values_of_each_sweep() {
     let text = format!(
         "{HEAD}sweep bytes 8 16\nsweep lmc 0 1\npublished time above 0\n\
          published time above 1 at lmc 1\npublished time above 2 at bytes 16 lmc 1"
     );
-    let scenario: Scenario = text.parse().unwrap();
-    let figures = scenario.cases.iter().map(|case| {
-        assert_eq!(case.published.len(), 1, "{}", case.name);
-        case.figure("time").unwrap().with_unit("us")
-    });
-    let wanted = ["> 0 us", "> 0 us", "> 1 us", "> 2 us"];
-    assert_eq!(figures.collect::<Vec<_>>(), wanted);
+    let mut turned: Vec<&str> = text.lines().collect();
+    turned[4..].reverse();
+    for text in [turned.join("\n"), text] {
+        let scenario: Scenario = text.parse().unwrap();
+        let figures = scenario.cases.iter().map(|case| {
+            assert_eq!(case.published.len(), 1, "{}", case.name);
+            case.figure("time").unwrap().with_unit("us")
+        });
+        let wanted = ["> 0 us", "> 0 us", "> 1 us", "> 2 us"];
+        assert_eq!(figures.collect::<Vec<_>>(), wanted);
+    }
 }
 
 /// A table has both values; a plot over one of them has a curve for each value of the other; results have both.
