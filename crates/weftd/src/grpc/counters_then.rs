@@ -61,7 +61,10 @@ struct Over {
 
 /// What was read last, each with its question. One is read at a time: whoever asks meanwhile waits, and may ask the same.
 #[derive(Debug)]
-struct LastRead<Q, A>(Arc<Mutex<VecDeque<(Q, Arc<A>)>>>);
+struct LastRead<Q, A>(Arc<Mutex<Answers<Q, A>>>);
+
+/// The newest first.
+type Answers<Q, A> = VecDeque<(Q, Arc<A>)>;
 
 impl<Q, A> Clone for LastRead<Q, A> {
     fn clone(&self) -> Self {
