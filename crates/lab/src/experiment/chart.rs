@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::bound::BOUND;
+use super::chart_bars::Bars;
 use super::chart_latencies;
 use super::perform::Outcome;
 use super::published::Published;
@@ -17,9 +18,6 @@ const LEFT: f64 = 80.0;
 const RIGHT: f64 = 250.0;
 pub(super) const TOP: f64 = 44.0;
 pub(super) const BOTTOM: f64 = 56.0;
-/// Height of a bar with its gap, and width of its name.
-pub(super) const BAR: f64 = 24.0;
-pub(super) const NAMES: f64 = 280.0;
 
 /// Colours for readers with colour vision deficiency (Okabe and Ito).
 pub(super) const COLOURS: [&str; 7] = [
@@ -277,46 +275,25 @@ fn curve(text: &mut String, places: &[(f64, f64)], colour: &str, stroke: &str) {
 }
 
 fn bars(plot: &Plot, marks: &[Mark<'_>]) -> String {
-    let height = TOP + BAR * marks.len() as f64 + BOTTOM;
     let values = marks
         .iter()
         .flat_map(|mark| mark.published.iter().copied().chain([mark.value, 0.0]));
-    let scale = Scale::new(values, Some(plot.logarithmic)).onto(NAMES, WIDTH - 80.0);
-    let mut text = open(WIDTH, height, &plot.title);
-    let bottom = height - BOTTOM;
-    for (value, name) in scale.ticks() {
-        let x = scale.place(value);
-        rule(&mut text, (x, TOP), (x, bottom), GRID);
-        label(&mut text, (x, bottom + 16.0), "middle", &name);
-    }
-    let zero = scale.place(0.0);
+    let mut drawing = Bars::begin(&plot.title, marks.len(), values, plot.logarithmic);
+    let fill = format!("fill=\"{}\"", COLOURS[0]);
     for (place, mark) in marks.iter().enumerate() {
-        let y = TOP + BAR * place as f64;
-        let end = scale.place(mark.value);
-        let (x, width) = (zero.min(end), (end - zero).abs());
-        let _ = writeln!(
-            text,
-            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
-            y + 4.0,
-            BAR - 8.0,
-            COLOURS[0]
-        );
-        label(&mut text, (NAMES - 8.0, y + 16.0), "end", &mark.case.name);
-        let words = super::report::digits(mark.value);
-        label(&mut text, (zero.max(end) + 4.0, y + 16.0), "start", &words);
+        drawing.bar(place, mark.value, &fill);
+        drawing.name(place, &mark.case.name);
+        drawing.words(place, mark.value, &super::report::digits(mark.value));
         for value in &mark.published {
-            let x = scale.place(*value);
-            rule(&mut text, (x, y), (x, y + BAR), PUBLISHED);
+            drawing.mark(place, *value, PUBLISHED);
         }
     }
-    rule(&mut text, (zero, TOP), (zero, bottom), AXIS);
     let unit = marks.first().map_or("", |mark| mark.unit);
-    let words = format!("{unit}; dashed: published");
     let has_published = marks.iter().any(|mark| !mark.published.is_empty());
-    let words = if has_published { &words } else { unit };
-    label(&mut text, (WIDTH - 80.0, bottom + 36.0), "end", words);
-    text.push_str("</svg>\n");
-    text
+    match has_published {
+        true => drawing.end(&format!("{unit}; dashed: published")),
+        false => drawing.end(unit),
+    }
 }
 
 fn escaped(words: &str) -> String {

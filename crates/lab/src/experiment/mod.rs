@@ -31,7 +31,7 @@
 //! | `rows` | results as rows of tables |
 //! | [`json_lines`](fn@json_lines) | them as JSON Lines |
 //! | [`parquet_tables`](fn@parquet_tables) | them as files of Parquet |
-//! | [`chart`], `chart_latencies`, `chart_tornado`, `scale` | plots and their axes |
+//! | [`chart`], `chart_bars`, `chart_latencies`, `chart_tornado`, `scale` | plots and their axes |
 //! | [`outcome_store`] | outcomes as text, to resume later |
 
 mod assumed;
@@ -39,6 +39,7 @@ mod bisection;
 mod bound;
 mod chakra_schema;
 pub mod chart;
+mod chart_bars;
 mod chart_latencies;
 mod chart_tornado;
 mod collective;
