@@ -278,6 +278,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         Ok(())
     });
     parts.until_stop("control", &stopping, actor.run(stopping.clone()));
+    let kept_totals = (totals, history.clone());
     let following = operations::follow(control.operations().clone());
     parts.until_stop("operations", &stopping, following);
     if let Some(history) = history {
@@ -297,7 +298,7 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
             offer,
             inherited: counters_of_peer,
         };
-        port_counters::keep(port_metrics, port_counters, totals, swept, others).await;
+        port_counters::keep(port_metrics, port_counters, kept_totals, swept, others).await;
         Ok(())
     });
     parts.until_stop("watchdog", &stopping, notify::watchdog(hearts.clone()));

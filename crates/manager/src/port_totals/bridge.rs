@@ -24,6 +24,17 @@ impl Lost {
         found.map(|(_, lane)| lane)
     }
 
+    /// Adds what was lost before a reading, and is known by other means.
+    pub(super) fn add_known(&mut self, more: &Counters) {
+        add(&mut self.counters, more);
+    }
+
+    /// Notes a reading in which somebody else than the manager had set something to zero.
+    pub(super) fn note(&mut self, unix_time: u64) {
+        self.bridges = self.bridges.saturating_add(1);
+        self.bridged_unix_s = unix_time;
+    }
+
     /// Adds what was lost by a reading.
     pub(super) fn add(&mut self, more: Bridge, unix_time: u64) {
         add(&mut self.counters, &more.counters);
@@ -38,8 +49,7 @@ impl Lost {
             }
         }
         if more.unexpected {
-            self.bridges = self.bridges.saturating_add(1);
-            self.bridged_unix_s = unix_time;
+            self.note(unix_time);
         }
     }
 }
@@ -56,7 +66,7 @@ pub(super) struct Bridge {
     counters: Counters,
     lanes: Vec<(Vl, LaneCounters)>,
     /// Whether the manager has not done all of it.
-    unexpected: bool,
+    pub(super) unexpected: bool,
 }
 
 /// Compares two readings of a port; none where nothing is lost.

@@ -6,6 +6,7 @@
 //! | `places` | where the ports of an image were in the one before |
 //! | `absent` | ports that are not in the fabric now, remembered for their return |
 //! | `begun` | what ports had counted when somebody last wanted counters to begin at zero |
+//! | `floors` | what ports are known to have counted by something newer than totals that were kept |
 //! | `kept` | totals as bytes, so that they outlast the daemon |
 //!
 //! A total begins at the value that the device had at the first reading, and goes up with it. Where a later reading is
@@ -16,6 +17,7 @@
 mod absent;
 mod begun;
 mod bridge;
+mod floors;
 mod kept;
 mod places;
 
@@ -29,6 +31,7 @@ use absent::Absent;
 use begun::Begun;
 pub use begun::SinceClear;
 use bridge::{Lost, bridge};
+use floors::Floors;
 pub use kept::KeptError;
 use places::Places;
 
@@ -49,6 +52,8 @@ pub struct PortTotals {
     absent: Arc<BTreeMap<Key, Absent>>,
     /// Of ports with counters that somebody had set to zero.
     begun: Arc<BTreeMap<Key, Begun>>,
+    /// Below which totals do not begin, of ports that have not been read since.
+    floors: Arc<Floors>,
     /// When lanes were read first; seconds since 1970.
     lanes_since: u64,
 }
@@ -152,10 +157,12 @@ impl PortTotals {
         } else {
             (None, image.unix_time)
         };
+        let is_noted = bridged.as_ref().is_some_and(|bridged| bridged.unexpected);
         if let Some(bridged) = bridged {
             let lost = Arc::make_mut(&mut self.lost);
             lost.entry(key).or_default().add(bridged, image.unix_time);
         }
+        self.compare(key, after.counters, image.unix_time, is_noted);
         since
     }
 
@@ -191,6 +198,7 @@ impl PortTotals {
             absent.remove(&key);
             Arc::make_mut(&mut self.lost).remove(&key);
             Arc::make_mut(&mut self.begun).remove(&key);
+            Arc::make_mut(&mut self.floors).remove(&key);
         }
     }
 }

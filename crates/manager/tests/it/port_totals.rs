@@ -117,6 +117,45 @@ fn totals_begin_at_the_registers_and_go_on_when_others_clear_them() {
     );
 }
 
+/// Totals that were kept before the last reading, of a device that was set to zero after it.
+#[test]
+fn totals_that_are_taken_over_do_not_begin_below_what_is_known_to_have_been_counted() {
+    let errors = Counter::LocalLinkIntegrityErrors;
+    let mut lab = Lab::new(PmSettings::default());
+    let place = lab.place();
+    let key = lab.key(place);
+    lab.watched.count(key, 700, 40);
+    lab.sweep();
+    let kept = lab.totals.encode().unwrap();
+    lab.watched.count(key, 50, 5);
+    lab.sweep();
+    let last = lab.totals.clone();
+    for is_cleared in [false, true] {
+        if is_cleared {
+            lab.clear(key);
+            lab.watched.count(key, 11, 2);
+        }
+        let known = lab.all();
+        lab.totals = PortTotals::decode(&kept).unwrap();
+        lab.totals.not_below(known);
+        lab.sweep();
+        let (expected, bridges) = match is_cleared {
+            false => (750, 0),
+            true => (750, 1),
+        };
+        assert_eq!(lab.total(place, errors), expected);
+        assert_eq!(lab.totals.port(place).unwrap().bridges, bridges);
+        // A master that was standby meanwhile has what it counted itself.
+        lab.totals = last.succeeded_by(PortTotals::decode(&kept).unwrap());
+        lab.sweep();
+        assert_eq!(lab.total(place, errors), expected);
+    }
+    // From there on as ever.
+    lab.watched.count(key, 3, 0);
+    lab.sweep();
+    assert_eq!(lab.total(place, errors), 753);
+}
+
 #[test]
 fn what_the_manager_clears_itself_is_no_bridge() {
     let settings = PmSettings {

@@ -24,13 +24,16 @@ use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
+use tracing::warn;
 use weft_api::v1::watch_response::Content;
 use weft_fabric::cables::CableMemories;
+use weft_fabric::{Guid, PortNum};
 use weft_history::{Reader, Usage};
+use weft_manager::pm::Counters;
 use weft_manager::port_totals::PortTotals;
 
 use crate::error::DaemonError;
-use crate::event_hub::{EventHub, Stamped};
+use crate::event_hub::{EventHub, Stamped, unix_time_ms};
 use crate::health::Health;
 use crate::query_thread::QuerySettings;
 use crate::stopping::Stopping;
@@ -100,6 +103,24 @@ impl History {
     /// Why nothing can be written; empty where it can.
     pub(crate) fn failure(&self) -> String {
         self.state().failure.clone()
+    }
+
+    /// What all ports had counted in the last reading of the last two hours; nothing where none can be read.
+    pub(crate) fn last_totals(&self) -> Vec<((Guid, PortNum), Counters)> {
+        let told = |word: String| warn!(event = "history_damaged", "history: {word}");
+        let read = self
+            .reader()
+            .reading(unix_time_ms(), &mut |word| told(word));
+        let read = read.unwrap_or_else(|error| {
+            told(error.to_string());
+            None
+        });
+        let ports = read.into_iter().flat_map(|reading| reading.ports);
+        let totals = ports.map(|port| {
+            let key = (Guid(port.key.guid), PortNum(port.key.port));
+            (key, port.values.totals)
+        });
+        totals.collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -14,7 +14,7 @@ use crate::store::{read, replace};
 const MAX_LEN: u64 = 256 << 20;
 
 /// The file, and whether it could be written the last time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Kept {
     file: PathBuf,
     failed: bool,

@@ -17,6 +17,7 @@ use tracing::warn;
 use weft_manager::pm::Image;
 use weft_manager::port_totals::PortTotals;
 
+use crate::history::History;
 use crate::peer::{Offer, PartKind};
 use crate::port_metrics::PortMetrics;
 pub(crate) use series::PortSeries;
@@ -67,6 +68,7 @@ impl PortCounters {
 fn inherit(counters: &PortCounters, told: Option<&[u8]>) {
     match told.map(PortTotals::decode) {
         Some(Ok(totals)) => {
+            let totals = counters.latest().succeeded_by(totals);
             counters.0.send_replace(Arc::new(totals));
         }
         Some(Err(error)) => {
@@ -74,6 +76,13 @@ fn inherit(counters: &PortCounters, told: Option<&[u8]>) {
         }
         None => {}
     }
+}
+
+/// The totals of the daemon before, not below what it had recorded since it wrote them.
+fn load(file: &file::Kept, history: Option<&History>) -> Option<PortTotals> {
+    let mut totals = file.load()?;
+    totals.not_below(history.map(History::last_totals).unwrap_or_default());
+    Some(totals)
 }
 
 /// Hands the totals on to followers.
@@ -90,7 +99,7 @@ async fn hand_on(offer: &Offer, totals: Arc<PortTotals>) {
 pub(crate) async fn keep(
     metrics: Arc<PortMetrics>,
     counters: Arc<PortCounters>,
-    file: Option<PathBuf>,
+    (file, history): (Option<PathBuf>, Option<Arc<History>>),
     mut images: mpsc::Receiver<Arc<Image>>,
     others: Others,
 ) {
@@ -99,8 +108,12 @@ pub(crate) async fn keep(
         mut inherited,
     } = others;
     let mut file = file.map(file::Kept::new);
-    if let Some(totals) = file.as_ref().and_then(file::Kept::load) {
-        counters.0.send_replace(Arc::new(totals));
+    if let Some(kept) = file.clone() {
+        // Where that fails there are no totals.
+        let loaded = task::spawn_blocking(move || load(&kept, history.as_deref())).await;
+        if let Ok(Some(totals)) = loaded {
+            counters.0.send_replace(Arc::new(totals));
+        }
     }
     let mut saved = Instant::now();
     let mut handed_on = None;
