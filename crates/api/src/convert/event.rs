@@ -144,6 +144,11 @@ impl From<Event> for Content {
                     ..v1::DeviceFault::default()
                 })
             }
+            Event::PromiseBroken { node, what } => Self::PromiseBroken(v1::PromiseBroken {
+                guid: node.0,
+                what,
+                ..v1::PromiseBroken::default()
+            }),
             Event::Trap { number, lid, what } => {
                 Self::Trap(ReportedChange { number, lid, what }.into())
             }

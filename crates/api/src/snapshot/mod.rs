@@ -2,6 +2,7 @@
 
 mod administration;
 mod cables;
+mod kept;
 mod of_pieces;
 mod pieces;
 mod tables;
@@ -23,6 +24,7 @@ use crate::convert::port_id;
 use crate::time::{known_s, unix_s};
 use crate::v1::{self, SnapshotExtra, get_snapshot_response::Part};
 
+pub use kept::KeptState;
 pub use of_pieces::of_pieces;
 pub use pieces::{HEALTH, Piece, ROUTING, health_of_piece, health_piece, pieces};
 

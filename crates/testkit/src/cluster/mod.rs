@@ -22,8 +22,10 @@ use weft_wire::sm::AttributeId;
 use weft_wire::smp::SmpView;
 
 use crate::digest::Digest;
+use crate::oracle::Breach;
 use crate::oracle::counters::Seen;
 use crate::oracle::masters::Write;
+use crate::reader::Reader;
 use crate::world::WorldError;
 
 use parts::Parts;
@@ -64,6 +66,8 @@ struct Member {
     reads_settings: bool,
     /// How far its clock on the wall is ahead of those of others, seconds.
     ahead_s: i64,
+    /// Judges what it publishes; none where nobody asks.
+    reader: Option<Reader>,
 }
 
 impl Member {
@@ -139,6 +143,7 @@ impl Cluster {
             behind: Duration::ZERO,
             reads_settings: false,
             ahead_s: 0,
+            reader: None,
         });
         Ok(Self {
             members: members.collect(),
@@ -163,6 +168,25 @@ impl Cluster {
     pub fn serving(mut self, settings: ServiceSettings) -> Self {
         self.services = Some(settings);
         self
+    }
+
+    /// Has everything judged that managers publish, and the events about it.
+    #[must_use]
+    pub fn judged(mut self) -> Self {
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.reader = Some(Reader::default()));
+        self
+    }
+
+    /// Breaches of the rules about publications and events since this was last called, each with the manager.
+    pub fn take_breaches(&mut self) -> Vec<(usize, Breach)> {
+        let members = self.members.iter_mut().enumerate();
+        let breaches = members.flat_map(|(number, member)| {
+            let breaches = member.reader.as_mut().map(Reader::take);
+            let breaches = breaches.unwrap_or_default().into_iter();
+            breaches.map(move |breach| (number, breach))
+        });
+        breaches.collect()
     }
 
     /// The time.
@@ -267,6 +291,9 @@ impl Cluster {
         let (settings, services) = (entry.settings.clone(), self.services.as_ref());
         entry.behind = Duration::ZERO;
         entry.reads_settings = false;
+        if let Some(reader) = &mut entry.reader {
+            reader.begin();
+        }
         let process = Process::start((self.now, entry.ahead_s), settings, services, &entry.stored);
         entry.life = Life::Running(Box::new(process));
         self.set_is_sm(member, true)?;
@@ -358,17 +385,26 @@ impl Cluster {
     /// # Errors
     /// [`WorldError::Livelock`].
     pub fn run_until(&mut self, until: Tick) -> Result<(), WorldError> {
-        loop {
-            self.exchange()?;
-            let deadlines = self.deadlines().chain(self.emulator.deadline());
-            let Some(next) = deadlines.min().filter(|next| *next <= until) else {
-                self.now = self.now.max(until);
-                return Ok(());
-            };
-            self.now = self.now.max(next);
-            self.emulator.handle(self.now, emulated::Input::Tick)?;
-            (0..self.members.len()).for_each(|member| self.tick(member));
-        }
+        while self.step(until)? {}
+        Ok(())
+    }
+
+    /// On to the next moment up to `until` at which something is to be done; returns whether there is one.
+    ///
+    /// # Errors
+    /// [`WorldError::Livelock`].
+    pub fn step(&mut self, until: Tick) -> Result<bool, WorldError> {
+        self.exchange()?;
+        let deadlines = self.deadlines().chain(self.emulator.deadline());
+        let Some(next) = deadlines.min().filter(|next| *next <= until) else {
+            self.now = self.now.max(until);
+            return Ok(false);
+        };
+        self.now = self.now.max(next);
+        self.emulator.handle(self.now, emulated::Input::Tick)?;
+        (0..self.members.len()).for_each(|member| self.tick(member));
+        self.exchange()?;
+        Ok(true)
     }
 
     /// Exchanges datagrams until there are none left.
@@ -419,12 +455,22 @@ impl Cluster {
                 return Ok(moved);
             };
             moved = true;
-            let stored = &mut self.members[member].stored;
+            let Member { stored, reader, .. } = &mut self.members[member];
             match act {
                 Act::Send(packet) => self.send(member, role, packet)?,
                 Act::Persist(bytes) => stored.save(bytes),
                 Act::Register(bytes) => stored.register(bytes),
-                Act::Event(event) => self.events.push((self.now, member, event)),
+                Act::Event(event) => {
+                    if let Some(reader) = reader {
+                        reader.told(self.now, &event);
+                    }
+                    self.events.push((self.now, member, event));
+                }
+                Act::Published(snapshot) => {
+                    if let Some(reader) = reader {
+                        reader.published(&snapshot);
+                    }
+                }
                 Act::Counted(seen) => self.counted.push((member, *seen)),
                 Act::Reply(id, result) => drop(self.replies.insert(id, result)),
                 Act::Internal => {}

@@ -72,6 +72,8 @@ pub(super) enum Act {
     Reply(u64, Result<Reply, weft_manager::CommandError>),
     /// The totals of the PM, after a sweep.
     Counted(Box<Seen>),
+    /// It publishes the fabric.
+    Published(Arc<Snapshot>),
     /// One of its cores has told another something.
     Internal,
 }
@@ -193,8 +195,9 @@ impl Process {
             }
             Output::Publish(snapshot) => {
                 if let Some(services) = &mut self.services {
-                    services.publish(now, snapshot);
+                    services.publish(now, Arc::clone(&snapshot));
                 }
+                return Act::Published(snapshot);
             }
             Output::Notice(notice) => {
                 if let Some(services) = &mut self.services {

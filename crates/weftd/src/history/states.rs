@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use weft_api::snapshot::{HEALTH, ROUTING, health_piece, pieces};
+use weft_api::snapshot::{KeptState, health_piece};
 use weft_fabric::cables::CableMemories;
 use weft_fabric::{MulticastGroup, Snapshot};
 use weft_health::{Color, Page};
@@ -55,23 +55,21 @@ impl Parts {
     }
 
     /// What is kept of it.
-    fn kept(&self) -> Kept {
-        // Another manager's decisions are not known.
-        let routing = self.routing.as_ref().filter(|_| !self.led);
-        Kept {
-            snapshot: self.snapshot(),
+    fn kept(&self) -> KeptState {
+        let health = self.health.as_ref().map(|page| page.message.clone());
+        if self.led {
+            return KeptState::of_follower(&self.snapshot, health);
+        }
+        let routing = self.routing.as_ref();
+        KeptState {
+            snapshot: Arc::new(self.snapshot()),
             routing: routing.and_then(|routing| serde_json::to_vec(&**routing).ok()),
-            health: self.health.as_ref().map(|page| page.message.clone()),
+            health,
         }
     }
 
-    /// The snapshot that readers get.
+    /// The snapshot that readers of a master get.
     fn snapshot(&self) -> Snapshot {
-        if self.led {
-            let mut snapshot = self.snapshot.as_ref().clone();
-            (snapshot.lacking.administration, snapshot.lacking.cables) = (true, true);
-            return snapshot;
-        }
         let (mut snapshot, groups) = (Arc::clone(&self.snapshot), Arc::clone(&self.groups));
         Arc::make_mut(&mut snapshot).cables = Arc::clone(&self.cables);
         let wanted = Wanted {
@@ -80,15 +78,6 @@ impl Parts {
         };
         administered(snapshot, groups, &self.settings, wanted)
     }
-}
-
-/// A state as it is kept.
-#[derive(Debug)]
-struct Kept {
-    snapshot: Snapshot,
-    /// What people have decided about routes, as JSON; none where another manager runs the fabric.
-    routing: Option<Vec<u8>>,
-    health: Option<Vec<u8>>,
 }
 
 /// A page of what is wrong that is kept until one finds something else.
@@ -259,7 +248,7 @@ impl Lookout {
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// The last one, from which the next one's changes are told.
-    last: Option<Kept>,
+    last: Option<KeptState>,
     head: Option<StateHead>,
     /// One that could not be recorded, and no later one has come.
     lost: Option<Box<State>>,
@@ -330,20 +319,15 @@ impl Recorded {
 /// A state, as what has changed since the one before or as a whole one.
 fn record_of(
     head: StateHead,
-    before: Option<&Kept>,
-    now: &Kept,
+    before: Option<&KeptState>,
+    now: &KeptState,
 ) -> Result<StateRecord, HistoryError> {
     let mut record = match before {
         Some(_) => StateRecord::changed(head),
         None => StateRecord::whole(head),
     };
-    let snapshot = before.map(|before| &before.snapshot);
-    pieces(snapshot, &now.snapshot, &mut |piece| {
+    now.pieces_since(before, &mut |piece| {
         record.piece(piece.key, piece.before, piece.now)
     })?;
-    let routing = before.and_then(|before| before.routing.as_deref());
-    record.piece(&ROUTING, routing, now.routing.as_deref())?;
-    let health = before.and_then(|before| before.health.as_deref());
-    record.piece(&HEALTH, health, now.health.as_deref())?;
     Ok(record)
 }
