@@ -53,6 +53,11 @@ impl HistoryError {
         }
     }
 
+    /// Whether a segment would have become larger than there is room for.
+    pub(crate) fn is_over_limit(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::QuotaExceeded)
+    }
+
     /// Whether the file has gone: readers meet that when it is removed or closed beside them.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)

@@ -278,7 +278,11 @@ impl Recorder {
             while let Some((_, count)) = resolution.coarser()
                 && self.files.not_rolled_up(resolution).len() >= count
             {
-                self.roll_up(resolution, count)?;
+                match self.roll_up(resolution, count) {
+                    // No reading is lost for that: it is tried again, unless what it is made of has to go first.
+                    Err(error) if error.is_over_limit() => break,
+                    rolled_up => rolled_up?,
+                }
             }
         }
         self.make_room(0)

@@ -55,6 +55,19 @@ fn the_budget_holds_and_what_is_removed_is_rolled_up_before() {
 }
 
 #[test]
+fn a_roll_up_for_which_there_is_no_room_costs_no_reading() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let budget = 2 << 20;
+    let mut recorder = Recorder::open(dir.path(), budget).expect("a recorder");
+    let mut fabric = Counting::new(9, 600);
+    for number in 0..6 * 60 * 3 {
+        let recorded = recorder.image(START + 10_000 * number, fabric.reading());
+        recorded.unwrap_or_else(|error| panic!("reading {number}: {error}"));
+    }
+    assert!(bytes(dir.path()) <= budget);
+}
+
+#[test]
 fn a_reading_larger_than_the_budget_is_refused_and_the_next_one_recorded() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut recorder = Recorder::open(dir.path(), 1 << 20).expect("a recorder");
