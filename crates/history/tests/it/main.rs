@@ -3,6 +3,7 @@
 mod audit;
 mod budget;
 mod damage;
+mod killed;
 mod model;
 mod other_readers;
 mod readings;
