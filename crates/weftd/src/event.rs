@@ -164,6 +164,7 @@ fn with_names(mut content: Content, names: &Names<'_>) -> Content {
         }
         Content::NodeSilent(silent) => silent.name = of(silent.guid),
         Content::DeviceFault(fault) => fault.name = of(fault.guid),
+        Content::PromiseBroken(broken) => broken.name = of(broken.guid),
         Content::Trap(trap) => name_sender(trap, names),
         Content::SweepStarted(started) => {
             let traps = started.traps.iter_mut();

@@ -338,6 +338,11 @@ impl Out<'_, '_> {
                 "Times that a device broke the rules",
                 status.totals.faults,
             ),
+            (
+                "promises_broken",
+                "Times that a switch did not hold the table that it had confirmed",
+                status.totals.promises_broken,
+            ),
         ] {
             self.counter(name, help, value)?;
         }

@@ -552,6 +552,13 @@ pub enum Event {
         /// The fault.
         what: String,
     },
+    /// A switch does not hold the table that it confirmed and the certificate was made for.
+    PromiseBroken {
+        /// Its GUID.
+        node: Guid,
+        /// The first entry that differs.
+        what: String,
+    },
     /// A trap arrived.
     Trap {
         /// Counts the traps that have arrived, from 1.

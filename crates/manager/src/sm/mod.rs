@@ -23,6 +23,7 @@
 //! | `multicast_storms` | ports that end multicast groups too often |
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
+//! | `promises` | whether switches still hold the tables that they confirmed |
 //! | `lost_links` | lost links that may come back |
 //! | `pause` | pause of sweeps |
 //! | `own_port` | the manager's own port, looked at between sweeps |
@@ -92,6 +93,7 @@ mod port_change;
 mod port_registers;
 mod program;
 mod programming;
+mod promises;
 mod publish;
 mod pump;
 pub mod quarantine;
@@ -136,6 +138,7 @@ use loop_test::LoopTest;
 use outbox::Outbox;
 use own_port::OwnPort;
 use plan::Planning;
+use promises::Promises;
 use register::Registrations;
 use schedule::Schedule;
 pub use settings::Settings;
@@ -157,6 +160,11 @@ enum Tag {
     OwnPort,
     /// A look at the states of a switch's ports.
     Look,
+    /// A table that is read again after this sweep.
+    Promise {
+        /// Its number.
+        sweep: u64,
+    },
     /// The election, about another manager.
     Sm(Question),
 }
@@ -198,6 +206,7 @@ struct Requests {
     more_at: Option<Tick>,
     own_port: OwnPort,
     looks: Looks,
+    promises: Promises,
 }
 
 impl Manager {
@@ -212,6 +221,7 @@ impl Manager {
             more_at: None,
             own_port: OwnPort::default(),
             looks: Looks::default(),
+            promises: Promises::default(),
         };
         let planning = Planning::new(LoopTest::configured(settings.loop_test));
         let mut manager = Self {

@@ -56,6 +56,7 @@ impl Manager {
             Tag::Port => self.port_answered(now, view),
             Tag::OwnPort => self.own_port_answered(now, view),
             Tag::Look => self.look_answered(now, found.node, view),
+            Tag::Promise { sweep } => self.promise_answered(now, (found.node, sweep), view),
             Tag::Sm(question) => self.sm_answered(now, question, view),
         }
     }
@@ -219,6 +220,8 @@ impl Manager {
                         Tag::Port => self.port_not_answered(now, attempts),
                         Tag::OwnPort => self.own_port_not_answered(),
                         Tag::Look => self.look_not_answered(now, node),
+                        // The next sweep finds out more.
+                        Tag::Promise { .. } => {}
                         Tag::Sm(question) => {
                             self.tell_election(now, Input::NotAnswered(question));
                         }

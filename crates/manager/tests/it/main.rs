@@ -44,6 +44,7 @@ mod port_totals;
 mod ports;
 mod preemption;
 mod previews;
+mod promises;
 mod quarantine;
 mod register;
 mod replaced_switches;

@@ -177,6 +177,10 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             "device_fault",
             json!({ "guid": guid(fault.guid), "name": fault.name, "what": fault.what }),
         ),
+        Content::PromiseBroken(broken) => (
+            "promise_broken",
+            json!({ "guid": guid(broken.guid), "name": broken.name, "what": broken.what }),
+        ),
         Content::Trap(trap) => ("trap", trap_json(trap)),
         Content::TrapsSuppressed(traps) => (
             "traps_suppressed",

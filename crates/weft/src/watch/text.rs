@@ -157,6 +157,13 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         Content::DeviceFault(fault) => {
             format!("device {}: {}", named(fault.guid, &fault.name), fault.what)
         }
+        Content::PromiseBroken(broken) => {
+            format!(
+                "promise of {}: {}",
+                named(broken.guid, &broken.name),
+                broken.what
+            )
+        }
         Content::Trap(trap) => format!(
             "trap of {}: {}",
             sender(trap.lid, &trap.node_name),

@@ -21,15 +21,18 @@ pub(crate) enum Kind {
     UnfinishedSweep,
     /// A device broke the rules.
     DeviceFault,
+    /// A switch did not hold the table that it had confirmed.
+    BrokenPromise,
     /// A part of the daemon panicked.
     Panic,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::ByHand,
         Self::UnfinishedSweep,
         Self::DeviceFault,
+        Self::BrokenPromise,
         Self::Panic,
     ];
 
@@ -39,6 +42,7 @@ impl Kind {
             Self::ByHand => "by-hand",
             Self::UnfinishedSweep => "unfinished-sweep",
             Self::DeviceFault => "device-fault",
+            Self::BrokenPromise => "broken-promise",
             Self::Panic => "panic",
         }
     }

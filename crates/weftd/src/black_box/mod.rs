@@ -33,6 +33,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, oneshot};
 use weft_api::v1::watch_response::Content;
+use weft_fabric::Guid;
 use weft_replay::{Chunk, Frozen, FrozenSa, Recorder, SaRest, Sink};
 
 use crate::error::DaemonError;
@@ -309,6 +310,13 @@ fn trouble(content: &Content) -> Option<(Kind, String)> {
             Some((Kind::UnfinishedSweep, reason))
         }
         Content::DeviceFault(fault) => Some((Kind::DeviceFault, fault.what.clone())),
+        Content::PromiseBroken(broken) => {
+            let called = match &broken.name[..] {
+                "" => Guid(broken.guid).to_string(),
+                name => name.to_owned(),
+            };
+            Some((Kind::BrokenPromise, format!("{called}: {}", broken.what)))
+        }
         _ => None,
     }
 }

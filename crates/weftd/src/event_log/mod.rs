@@ -175,6 +175,15 @@ impl EventLog {
                 called(fault.guid, &fault.name),
                 fault.what
             ),
+            (_, Content::PromiseBroken(broken)) => warn!(
+                event = "promise_broken",
+                node_guid = guid(broken.guid),
+                node = broken.name,
+                what = broken.what,
+                "the table of {} is not the one that the routes were certified with: {}",
+                called(broken.guid, &broken.name),
+                broken.what
+            ),
             (_, Content::Trap(trap)) => self.trap(trap),
             (Event::SweepEnded(report), _) => self.sweep_ended(report),
             (event, _) => sweep_link_or_role(event),

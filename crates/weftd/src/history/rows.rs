@@ -10,11 +10,12 @@ use weft_manager::port_totals::PortTotals;
 use crate::event_hub::Stamped;
 
 /// Kinds that the log has as warnings.
-const WARNINGS: [&str; 24] = [
+const WARNINGS: [&str; 25] = [
     "node_vanished",
     "link_vanished",
     "node_silent",
     "device_fault",
+    "promise_broken",
     "state_refused",
     "link_unused",
     "port_quarantined",

@@ -140,6 +140,34 @@ fn what_an_operator_saves_runs_again_byte_for_byte_without_keys() {
 }
 
 #[test]
+fn a_switch_that_did_not_write_its_table_is_found_told_and_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let (emulator, daemon) = with_key(dir.path());
+    emulator.change(&["claim", "edge2", "--pretends", "0x19"]);
+    emulator.change(&["link-down", "edge2:4"]);
+    let saved = || {
+        let listed = json(&daemon.weft_ok(&["incident", "list", "--json"]));
+        let mut all = listed.as_array().unwrap().iter();
+        all.find(|one| one["kind"] == "broken-promise").cloned()
+    };
+    let incident = wait_for(|| {
+        daemon.weft_ok(&["sweep", "--wait"]);
+        saved()
+    });
+    let reason = incident["reason"].as_str().unwrap();
+    assert!(reason.starts_with("edge2: it had confirmed "), "{reason}");
+    let shown = daemon.weft_ok(&["incident", "list"]);
+    assert!(shown.contains("  broken promise, "), "{shown}");
+    daemon.logs("the table of edge2 is not the one that the routes were certified with: ");
+    let file = PathBuf::from(incident["file"].as_str().unwrap());
+    assert_eq!(replayed(&std::fs::read(file).unwrap()).1, None);
+    let metrics = daemon.scrape();
+    let mut lines = metrics.lines();
+    let told = lines.find_map(|line| line.strip_prefix("weft_promises_broken_total{"));
+    assert!(told.is_some_and(|told| !told.ends_with(" 0")), "{told:?}");
+}
+
+#[test]
 fn a_sweep_that_leaves_work_undone_is_saved_and_a_crash_loses_little() {
     let dir = tempfile::tempdir().unwrap();
     let (emulator, daemon) = with_key(dir.path());

@@ -1,5 +1,6 @@
 //! The linear forwarding table of a switch, as far as it is confirmed.
 
+use std::fmt;
 use std::sync::Arc;
 
 use weft_fabric::UNREACHABLE;
@@ -39,6 +40,24 @@ impl Lft {
                 known.get(block).copied().unwrap_or(false) && same(row, start, entries)
             }
         }
+    }
+
+    /// The first of `entries`, which a switch says that `block` holds, that is not the confirmed one; none where nothing is known.
+    pub(crate) fn difference(&self, block: usize, entries: &[u8]) -> Option<Difference> {
+        let (row, is_known) = match self {
+            Self::Unknown => return None,
+            Self::Whole { row, blocks } => (&row[..], block < *blocks),
+            Self::Partial { row, known } => (&row[..], known.get(block) == Some(&true)),
+        };
+        let mut lids = (block * LFT_BLOCK..).zip(entries).filter(|_| is_known);
+        lids.find_map(|(lid, held)| {
+            let confirmed = *row.get(lid).unwrap_or(&UNREACHABLE);
+            (confirmed != *held).then_some(Difference {
+                lid,
+                confirmed,
+                held: *held,
+            })
+        })
     }
 
     /// Records that `block` holds `entries`.
@@ -86,6 +105,29 @@ impl Lft {
     }
 }
 
+/// An entry that is not as it was confirmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Difference {
+    lid: usize,
+    confirmed: u8,
+    held: u8,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = |port| match port {
+            UNREACHABLE => "no port".to_owned(),
+            port => format!("port {port}"),
+        };
+        let (confirmed, held) = (way(self.confirmed), way(self.held));
+        let lid = self.lid;
+        write!(
+            f,
+            "it had confirmed {confirmed} for LID {lid:#x} and holds {held}"
+        )
+    }
+}
+
 /// Whether a row holds `entries` from `start` on; beyond its end it drops.
 fn same(row: &[u8], start: usize, entries: &[u8]) -> bool {
     let held = row.get(start.min(row.len())..(start + entries.len()).min(row.len()));
@@ -110,6 +152,28 @@ mod tests {
         );
         let row = lft.row();
         assert_eq!((row[63], row[64], row.len()), (UNREACHABLE, 3, 128));
+    }
+
+    #[test]
+    fn an_entry_that_differs_is_found_where_something_is_known() {
+        let mut lft = Lft::default();
+        assert_eq!(lft.difference(0, &[7; LFT_BLOCK]), None);
+        lft.confirm(1, &[3; LFT_BLOCK]);
+        assert_eq!(lft.difference(1, &[3; LFT_BLOCK]), None);
+        assert_eq!(lft.difference(0, &[7; LFT_BLOCK]), None, "nothing is known");
+        let mut other = [3; LFT_BLOCK];
+        other[5] = UNREACHABLE;
+        let difference = lft.difference(1, &other).unwrap().to_string();
+        assert_eq!(
+            difference,
+            "it had confirmed port 3 for LID 0x45 and holds no port"
+        );
+        let short = Lft::Whole {
+            row: Arc::from([1_u8; 70]),
+            blocks: 3,
+        };
+        assert!(short.difference(2, &[UNREACHABLE; LFT_BLOCK]).is_none());
+        assert!(short.difference(2, &[1; LFT_BLOCK]).is_some());
     }
 
     #[test]

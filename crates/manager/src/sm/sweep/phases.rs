@@ -264,6 +264,7 @@ impl Manager {
         self.out.event(Event::SweepEnded(report));
         self.answer_sweep_commands();
         self.look_after_sweep(now);
+        self.keep_watch(now);
         self.start_due_sweep(now);
     }
 
