@@ -15,6 +15,8 @@ use super::words::{answer_kind, answer_words, input_words, output_kind, output_w
 
 /// Steps that are kept to be printed at most.
 const SHOWN_MAX: usize = 1_000_000;
+/// Why a recording of other code may part.
+const OTHER_CODE: &str = "  the code that recorded put out something else there, or the same with other fields: an event that has one more is another one\n";
 /// Events of the last step in which the replay parts that are printed.
 const TOLD_MAX: usize = 20;
 
@@ -192,6 +194,9 @@ pub(super) fn as_text(name: &str, header: &Header, found: &Found, replay: &FileR
         text += "  subnet administration is not recorded for a time, see --steps\n";
     }
     let _ = writeln!(text, "  result: {}", result(found).trim_end());
+    if found.parted.is_some() && !header.is_of_this_program() {
+        text += OTHER_CODE;
+    }
     text
 }
 

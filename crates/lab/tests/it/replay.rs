@@ -267,6 +267,27 @@ fn a_file_without_a_whole_input_is_no_recording() {
     }
 }
 
+/// Files of the first format have the same parts, and another number in their first line.
+#[test]
+fn a_recording_of_the_first_format_is_refused_with_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = recording(directory.path());
+    let mut bytes = fs::read(&file).unwrap();
+    let number = b"weft recording ".len();
+    assert_eq!(bytes[number], b'2');
+    bytes[number] = b'1';
+    fs::write(&file, &bytes).unwrap();
+    for arguments in [&[][..], &["--steps"], &["--until", "sweep:1", "--json"]] {
+        let (code, text, error) = replay(&file, arguments);
+        assert_eq!((code, text.as_str()), (Some(2), ""), "{error}");
+        assert!(
+            error.contains("of another format than 2")
+                && error.contains("the version that recorded it"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn a_recording_that_begins_with_a_checkpoint_runs_again_and_is_cut_down() {
     let directory = tempfile::tempdir().unwrap();
