@@ -1,7 +1,7 @@
 //! Whether switches still hold the tables that the certificate was made for.
 //!
 //! A sweep reads no forwarding table again: what a switch has confirmed counts until something speaks against it. One that said that it
-//! wrote a table and did not, or whose table somebody else changed, would never be found. So after a sweep that had nothing to write,
+//! wrote a table and did not, or whose table somebody else changed, would never be found. So after a sweep that wrote no table,
 //! tables are read again, one request after the other, switch after switch: for a hundred requests of sweeps one. A table
 //! that is not the confirmed one is told, and read and written by the next sweep.
 
@@ -31,19 +31,19 @@ pub(super) struct Promises {
 }
 
 impl Manager {
-    /// A sweep has ended: reads tables again if it had nothing to write.
+    /// A sweep has ended: reads tables again if it wrote none.
     pub(super) fn keep_watch(&mut self, now: Tick) {
         let promises = &mut self.requests.promises;
         promises.owed = (promises.owed + self.sweep.report.sent).min(SHARE * WAITING_MAX);
-        if self.sweep.report.sets == 0 {
+        if self.sweep.report.tables.blocks == 0 {
             self.read_promised(now);
         }
     }
 
     /// Reads the next blocks of a table, if that may be now.
     fn read_promised(&mut self, now: Tick) {
-        let is_quiet = self.sweep.phase().is_none() && self.sweep.settled;
-        let may = is_quiet && self.election.is_master() && self.requests.transactions.has_room();
+        let is_idle = self.sweep.phase().is_none() && self.requests.transactions.has_room();
+        let may = is_idle && self.election.is_master();
         if !may || self.requests.promises.owed < SHARE {
             return;
         }
@@ -76,8 +76,10 @@ impl Manager {
         let Promises { switch, block, .. } = self.requests.promises;
         let blocks = |node: u32| {
             let device = &self.devices[node];
-            let reads = !device.health.doubtful && device.health.works_in(self.sweep.number);
-            let top = device.observed.switch().filter(|_| reads)?.linear_fdb_top;
+            let answers = device.health.works_in(self.sweep.number);
+            // What was sent and not confirmed may be there or not.
+            let is_sure = !device.health.doubtful && device.observed.sent_row.is_none();
+            let top = device.observed.switch().filter(|_| answers && is_sure)?.linear_fdb_top;
             let top = top.min(self.settings.lids.highest.0);
             (top > 0).then_some(top / LFT_BLOCK as u32 + 1)
         };
