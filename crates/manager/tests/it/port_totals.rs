@@ -151,7 +151,7 @@ fn totals_that_are_taken_over_do_not_begin_below_what_is_known_to_have_been_coun
         assert_eq!(lab.total(place, errors), expected);
     }
     // From there on as ever.
-    lab.watched.count(key, 3, 0);
+    lab.watched.count(key, 3, 1);
     lab.sweep();
     assert_eq!(lab.total(place, errors), 753);
 }
