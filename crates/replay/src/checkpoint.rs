@@ -82,7 +82,7 @@ pub struct Frozen {
     pub(crate) at: Tick,
     pub(crate) manager: Box<Manager>,
     pub(crate) plans: Plans,
-    /// Those that were masked so far, which are all that the state can have: they came with settings and datagrams.
+    /// Those of the recording, which are all that the state can have: they came with settings and datagrams.
     pub(crate) keys: Keys,
 }
 

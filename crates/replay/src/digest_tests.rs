@@ -3,15 +3,20 @@
 use std::slice::from_ref;
 
 use weft_fabric::Guid;
-use weft_manager::{CommandError, Output};
+use weft_manager::{CommandError, Output, SaOutput};
 use weft_wire::Layout;
 use weft_wire::id::{Lid, PKey, Sl};
 use weft_wire::packet::Packet;
 use weft_wire::sm::{AttributeId, NodeInfo, PortInfo};
 use weft_wire::smp::Smp;
 
-use super::Digest;
-use crate::keys::{Keys, SMP_M_KEY};
+use super::{Compared, Digest};
+use crate::inputs::Expected;
+use crate::keys::Keys;
+use crate::outputs::Outputs;
+
+/// Offset of M_Key.
+const SMP_M_KEY: usize = 24;
 
 /// A datagram of subnet management with this M_Key, from a LID to another one.
 fn datagram(attribute: AttributeId, data: &[u8], m_key: u64) -> Packet {
@@ -21,10 +26,12 @@ fn datagram(attribute: AttributeId, data: &[u8], m_key: u64) -> Packet {
 }
 
 fn digest(packets: &[Packet]) -> u64 {
-    let (mut digest, mut keys) = (Digest::default(), Keys::default());
+    let mut outputs = Outputs::default();
     for packet in packets {
-        digest.add(&Output::Send(packet.clone()), &mut keys);
+        outputs.add(&Output::Send(packet.clone()));
     }
+    let mut digest = Digest::default();
+    digest.add(&mut outputs.read(), usize::MAX, &Keys::default());
     digest.value()
 }
 
@@ -41,9 +48,15 @@ fn the_format_has_these_digests() {
             result: Err(CommandError::NoNode { node }),
         },
     ];
-    let (mut digest, mut keys) = (Digest::default(), Keys::default());
-    let digests = outputs.map(|output| {
-        digest.add(&output, &mut keys);
+    let keys = Keys::default();
+    let (mut all, mut digest) = (Outputs::default(), Digest::default());
+    let ends = outputs.map(|output| {
+        all.add(&output);
+        all.memory()
+    });
+    let mut rest = all.read();
+    let digests = ends.map(|end| {
+        digest.add(&mut rest, end, &keys);
         digest.value()
     });
     assert_eq!(
@@ -130,4 +143,23 @@ fn a_datagram_with_masked_keys_has_the_digest_of_that_with_the_keys() {
         assert_ne!(masked.mad, packet.mad);
         assert_eq!(digest(&[masked]), digest(&[packet]), "{attribute:?}");
     }
+}
+
+#[test]
+fn what_is_compared_is_as_recorded_or_not_and_begins_anew_with_a_chunk() {
+    let sent = datagram(AttributeId::NODE_INFO, &[3; NodeInfo::LEN], 7);
+    let mut compared = Compared::default();
+    let once = digest(from_ref(&sent));
+    let twice = digest(&[sent.clone(), sent.clone()]);
+    let mut add = |recorded| {
+        compared.add(|to| to.add(&Output::Send(sent.clone())));
+        compared.is(recorded)
+    };
+    assert!(add(Expected::Low(once as u16)));
+    assert!(add(Expected::Whole(twice)));
+    assert!(!add(Expected::Low(twice as u16)));
+    assert!(add(Expected::Whole(twice)));
+    compared.add(|to| to.add_sa(&SaOutput::Send(sent.clone())));
+    assert!(!compared.is(Expected::Whole(once)));
+    assert!(compared.is(Expected::Whole(0)));
 }

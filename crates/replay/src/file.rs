@@ -13,7 +13,7 @@ use zstd::stream::write::Encoder;
 use zstd::zstd_safe::DParameter;
 
 /// The first bytes of a recording. The number is that of the format, and of what digests are made of.
-const MAGIC: &[u8] = b"weft recording 2\n";
+const MAGIC: &[u8] = b"weft recording 3\n";
 /// The same of any format.
 const ANY: &[u8] = b"weft recording ";
 /// Version of this program.
@@ -65,11 +65,11 @@ impl Header {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It is something else.
-    #[error("this is no recording: it does not begin with \"weft recording 2\"")]
+    #[error("this is no recording: it does not begin with \"weft recording 3\"")]
     NoRecording,
     /// It is one of another format.
     #[error(
-        "this is a recording of another format than 2, the only one that weft {VERSION} reads: play it with the version that recorded it"
+        "this is a recording of another format than 3, the only one that weft {VERSION} reads: play it with the version that recorded it"
     )]
     OtherFormat,
     /// The file cannot be read.

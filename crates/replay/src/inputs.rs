@@ -77,22 +77,13 @@ impl Entry {
     }
 }
 
-/// The digest of all outputs at the end of an input.
+/// The digest of all outputs in a chunk at the end of an input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expected {
     /// Its lowest bits.
     Low(u16),
     /// All of it, at the end of a chunk.
     Whole(u64),
-}
-
-impl Expected {
-    pub(crate) fn is(self, digest: u64) -> bool {
-        match self {
-            Self::Low(low) => digest as u16 == low,
-            Self::Whole(whole) => digest == whole,
-        }
-    }
 }
 
 /// Reads them.

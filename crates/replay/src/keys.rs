@@ -3,7 +3,9 @@
 pub(crate) mod service;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use weft_manager::Settings;
 use weft_manager::sm::reroute::{Arrangement, Condition};
@@ -11,8 +13,8 @@ use weft_state::Masks;
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class};
 use weft_wire::rmpp::{CLASS_AT, DATA_AT};
-use weft_wire::sm::aggregate::{segments, segments_mut};
-use weft_wire::sm::{AttributeId, Notice, PortInfo};
+use weft_wire::sm::aggregate::SegmentHeader;
+use weft_wire::sm::{AttributeId, PortInfo};
 use weft_wire::smp::{DIRECTED_HEADER_LEN, LID_ROUTED_HEADER_LEN};
 
 /// Upper half of a masked key: `KEY` and a zero.
@@ -22,70 +24,70 @@ const MASKED: u64 = 0x4B45_5900;
 const KEYS_MAX: usize = 4096;
 
 /// Offset of M_Key in an SMP, and in the contents of attributes.
-pub(crate) const SMP_M_KEY: usize = MadHeader::LEN;
+const SMP_M_KEY: usize = MadHeader::LEN;
 const PORT_INFO_M_KEY: usize = 112;
 /// From one port's attribute to the next.
 const PORT_INFO_STRIDE: usize = PortInfo::LEN.next_multiple_of(8);
 const SM_INFO_SM_KEY: usize = 8;
+const NOTICE_TRAP: usize = 4;
 const NOTICE_M_KEY: usize = 32 + 16;
 /// A notice about a wrong M_Key (`STL_TRAP_BAD_M_KEY`).
 const BAD_M_KEY: u16 = 256;
 
 /// Replaces each key by a number, the same key by the same number. The manager asks of a key only whether it is
 /// another one or 0, so that it does the same with masked ones. A masked key stays as it is.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Keys {
+///
+/// Those who have a clone share the numbers: one thread masks what is rare, another one datagrams.
+#[derive(Clone, Default)]
+pub(crate) struct Keys(Arc<Mutex<Numbers>>);
+
+impl fmt::Debug for Keys {
+    /// Without them.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Keys")
+    }
+}
+
+#[derive(Default)]
+struct Numbers {
     known: BTreeMap<u64, u64>,
     /// Gives the others their numbers.
     others: RandomState,
 }
 
 impl Keys {
-    fn mask(&mut self, key: u64) -> u64 {
+    fn mask(&self, key: u64) -> u64 {
         if key == 0 || key >> 32 == MASKED {
             return key;
         }
-        let next = self.known.len() as u64 + 1;
-        match self.known.get(&key) {
-            Some(masked) => *masked,
-            None if self.known.len() < KEYS_MAX => {
-                *self.known.entry(key).or_insert(MASKED << 32 | next)
-            }
-            None => MASKED << 32 | 1 << 31 | self.others.hash_one(key) >> 33,
+        let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.of(key)
+    }
+
+    /// Masks a key in a datagram. Of one that is cut nothing is left.
+    fn mask_at(&self, bytes: &mut [u8], at: usize) {
+        let field = bytes.get_mut(at..).unwrap_or_default();
+        match field.first_chunk_mut::<8>() {
+            Some(key) => *key = self.mask(u64::from_be_bytes(*key)).to_be_bytes(),
+            None => field.fill(0),
         }
-    }
-
-    /// A key as it is in a datagram.
-    pub(crate) fn masked_bytes(&mut self, key: [u8; 8]) -> [u8; 8] {
-        self.mask(u64::from_be_bytes(key)).to_be_bytes()
-    }
-
-    fn mask_at(&mut self, bytes: &mut [u8], at: usize) {
-        if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>) {
-            *field = self.masked_bytes(*field);
-        }
-    }
-
-    /// Masks those of settings.
-    pub(crate) fn in_settings(&mut self, settings: &mut Settings) {
-        settings.m_key = self.mask(settings.m_key);
-        settings.election.sm_key = self.mask(settings.election.sm_key);
     }
 
     /// Settings with masked keys.
-    pub(crate) fn masked(&mut self, mut settings: Settings) -> Settings {
-        self.in_settings(&mut settings);
+    pub(crate) fn masked(&self, mut settings: Settings) -> Settings {
+        settings.m_key = self.mask(settings.m_key);
+        settings.election.sm_key = self.mask(settings.election.sm_key);
         settings
     }
 
     /// An arrangement with masked keys.
-    pub(crate) fn masked_arrangement(&mut self, mut wanted: Arrangement) -> Arrangement {
-        self.in_settings(&mut wanted.settings);
+    pub(crate) fn masked_arrangement(&self, mut wanted: Arrangement) -> Arrangement {
+        wanted.settings = self.masked(wanted.settings);
         wanted
     }
 
     /// A condition with masked keys.
-    pub(crate) fn masked_condition(&mut self, condition: Condition) -> Condition {
+    pub(crate) fn masked_condition(&self, condition: Condition) -> Condition {
         match condition {
             Condition::InForce(wanted) => {
                 Condition::InForce(Box::new(self.masked_arrangement(*wanted)))
@@ -95,7 +97,7 @@ impl Keys {
     }
 
     /// Masks those of a datagram of subnet management or subnet administration; others are as they were.
-    pub(crate) fn in_datagram(&mut self, mad: &mut [u8]) {
+    pub(crate) fn in_datagram(&self, mad: &mut [u8]) {
         let Ok(header) = MadHeader::decode(mad) else {
             return;
         };
@@ -107,61 +109,36 @@ impl Keys {
         };
         self.mask_at(mad, SMP_M_KEY);
         let payload = mad.get_mut(start..).unwrap_or_default();
-        let (attribute, modifier) = (AttributeId(header.attribute_id), header.attribute_modifier);
-        if attribute == AttributeId::AGGREGATE {
-            for segment in segments_mut(payload, modifier as usize).flatten() {
-                self.in_attribute(segment.attribute, segment.data);
-            }
-        } else {
-            self.in_attribute(attribute, payload);
+        match AttributeId(header.attribute_id) {
+            AttributeId::AGGREGATE => self.in_segments(payload),
+            attribute => self.in_attribute(attribute, payload),
         }
     }
 
-    /// The M_Key of a datagram of subnet management that has no other key, with what is before it and behind it; none of another
-    /// one.
-    pub(crate) fn around_the_only(mad: &[u8]) -> Option<(&[u8; SMP_M_KEY], &[u8; 8], &[u8])> {
-        let (head, rest) = mad.split_first_chunk()?;
-        let (key, rest) = rest.split_first_chunk()?;
-        (!Self::has_more(mad)).then_some((head, key, rest))
-    }
-
-    /// Whether a datagram of subnet management may have a key behind its head.
-    fn has_more(mad: &[u8]) -> bool {
-        // Read in place: every datagram that the manager sends passes here.
-        let Some(head) = mad.first_chunk::<{ MadHeader::LEN }>() else {
-            return false;
-        };
-        let start = match head[1] {
-            class::SM_DIRECTED_ROUTE => DIRECTED_HEADER_LEN,
-            class::SM_LID_ROUTED => LID_ROUTED_HEADER_LEN,
-            _ => return true,
-        };
-        let payload = mad.get(start..).unwrap_or_default();
-        let attribute = AttributeId(u16::from_be_bytes([head[16], head[17]]));
-        if attribute != AttributeId::AGGREGATE {
-            return has_key(attribute, payload);
+    /// Masks those in all segments of an Aggregate, however many it says that it has, and in what is there of one that is cut.
+    fn in_segments(&self, mut payload: &mut [u8]) {
+        while let Ok(header) = SegmentHeader::decode(payload) {
+            let len = SegmentHeader::LEN + 8 * usize::from(header.request_length);
+            let (segment, rest) = payload.split_at_mut(len.min(payload.len()));
+            let data = segment.get_mut(SegmentHeader::LEN..).unwrap_or_default();
+            self.in_attribute(AttributeId(header.attribute_id), data);
+            payload = rest;
         }
-        let count = u32::from_be_bytes([head[20], head[21], head[22], head[23]]);
-        let mut segments = segments(payload, count as usize).flatten();
-        segments.any(|segment| has_key(segment.attribute, segment.data))
     }
 
     /// Masks the SM_Key of a datagram of subnet administration, the keys of services in it, and that of a notice that is reported.
-    fn in_administration(&mut self, mad: &mut [u8]) {
+    fn in_administration(&self, mad: &mut [u8]) {
         self.mask_at(mad, CLASS_AT);
         if service::is_record(mad) {
-            service::each_half(mad, |half| match half.len() {
-                8 => self.mask_at(half, 0),
-                // A segment ends within it.
-                _ => half.fill(0),
-            });
+            // A segment may end within one.
+            service::each_half(mad, |half| self.mask_at(half, 0));
         }
         if service::is_notice(mad) {
             self.in_notice(mad.get_mut(DATA_AT..).unwrap_or_default());
         }
     }
 
-    fn in_attribute(&mut self, attribute: AttributeId, data: &mut [u8]) {
+    fn in_attribute(&self, attribute: AttributeId, data: &mut [u8]) {
         match attribute {
             AttributeId::SM_INFO => self.mask_at(data, SM_INFO_SM_KEY),
             AttributeId::NOTICE => self.in_notice(data),
@@ -175,22 +152,24 @@ impl Keys {
     }
 
     /// Masks that of a notice.
-    pub(crate) fn in_notice(&mut self, data: &mut [u8]) {
-        if Notice::decode(data).is_ok_and(|notice| notice.trap_number == BAD_M_KEY) {
+    pub(crate) fn in_notice(&self, data: &mut [u8]) {
+        let trap = data.get(NOTICE_TRAP..).and_then(<[u8]>::first_chunk);
+        if trap == Some(&BAD_M_KEY.to_be_bytes()) {
             self.mask_at(data, NOTICE_M_KEY);
         }
     }
 }
 
-/// Whether an attribute may have a key that is not 0.
-fn has_key(attribute: AttributeId, data: &[u8]) -> bool {
-    match attribute {
-        AttributeId::SM_INFO | AttributeId::NOTICE => true,
-        AttributeId::PORT_INFO => {
-            let mut ports = data.chunks(PORT_INFO_STRIDE);
-            ports.any(|port| port.get(PORT_INFO_M_KEY..PORT_INFO_M_KEY + 8) != Some(&[0; 8]))
+impl Numbers {
+    fn of(&mut self, key: u64) -> u64 {
+        let next = self.known.len() as u64 + 1;
+        match self.known.get(&key) {
+            Some(masked) => *masked,
+            None if self.known.len() < KEYS_MAX => {
+                *self.known.entry(key).or_insert(MASKED << 32 | next)
+            }
+            None => MASKED << 32 | 1 << 31 | self.others.hash_one(key) >> 33,
         }
-        _ => false,
     }
 }
 

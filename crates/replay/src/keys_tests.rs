@@ -24,16 +24,17 @@ fn the_places_of_keys_are_those_of_the_structures() {
     assert_eq!(offset::<SmInfo>("sm_key"), SM_INFO_SM_KEY);
     let data = offset::<Notice>("data");
     assert_eq!(data + offset::<TrapBadMKey>("m_key"), NOTICE_M_KEY);
+    assert_eq!(offset::<Notice>("trap_number"), NOTICE_TRAP);
 }
 
 #[test]
 fn a_key_becomes_the_same_number_everywhere_and_stays_so() {
-    let mut keys = Keys::default();
-    let mut settings = Settings {
+    let keys = Keys::default();
+    let settings = Settings {
         m_key: KEY,
         ..Settings::default()
     };
-    keys.in_settings(&mut settings);
+    let settings = keys.masked(settings);
     let masked = settings.m_key;
     assert_ne!(masked, KEY);
     assert_eq!(
@@ -46,7 +47,7 @@ fn a_key_becomes_the_same_number_everywhere_and_stays_so() {
 
 #[test]
 fn no_key_stays_in_a_datagram() {
-    let mut keys = Keys::default();
+    let keys = Keys::default();
     for (attribute, at, len) in [
         (AttributeId::PORT_INFO, PORT_INFO_M_KEY, PortInfo::LEN),
         (AttributeId::SM_INFO, SM_INFO_SM_KEY, SmInfo::LEN),
@@ -57,40 +58,86 @@ fn no_key_stays_in_a_datagram() {
         let mut mad = Vec::new();
         smp.write_lid_routed(&data, &mut mad);
         keys.in_datagram(&mut mad);
-        for key in [KEY, OTHER] {
-            let mut windows = mad.windows(8);
-            assert!(
-                !windows.any(|bytes| bytes == key.to_be_bytes()),
-                "{attribute:?}"
-            );
-        }
+        assert!(!has_key(&mad), "{attribute:?}");
         let mut again = mad.clone();
         keys.in_datagram(&mut again);
         assert_eq!(again, mad);
     }
 }
 
+/// Attributes with a key, and where it is.
+fn with_keys() -> [(AttributeId, Vec<u8>, usize); 4] {
+    let of = |attribute, len: usize, at: usize| {
+        let mut data = vec![1; len];
+        data[at..at + 8].copy_from_slice(&OTHER.to_be_bytes());
+        (attribute, data, at)
+    };
+    let mut notice = of(AttributeId::NOTICE, Notice::LEN, NOTICE_M_KEY);
+    notice.1[NOTICE_TRAP..NOTICE_TRAP + 2].copy_from_slice(&BAD_M_KEY.to_be_bytes());
+    let second = PORT_INFO_STRIDE + PORT_INFO_M_KEY;
+    [
+        of(AttributeId::PORT_INFO, PortInfo::LEN, PORT_INFO_M_KEY),
+        of(AttributeId::PORT_INFO, 2 * PORT_INFO_STRIDE, second),
+        of(AttributeId::SM_INFO, SmInfo::LEN, SM_INFO_SM_KEY),
+        notice,
+    ]
+}
+
+/// What of these bytes is left of the key.
+fn left_of(key: u64, bytes: &[u8]) -> usize {
+    let key = key.to_be_bytes();
+    let common = |at: usize| {
+        let pairs = bytes.get(at..).unwrap_or_default().iter().zip(&key);
+        pairs.take_while(|(byte, of_key)| byte == of_key).count()
+    };
+    (0..bytes.len()).map(common).max().unwrap_or_default()
+}
+
 #[test]
-fn a_key_behind_the_head_is_seen_and_none_where_there_is_none() {
-    for (attribute, at, len) in [
-        (AttributeId::PORT_INFO, PORT_INFO_M_KEY, PortInfo::LEN),
-        (
-            AttributeId::PORT_INFO,
-            PORT_INFO_STRIDE + PORT_INFO_M_KEY,
-            2 * PORT_INFO_STRIDE,
-        ),
-        (AttributeId::NODE_INFO, 40, 48),
-    ] {
-        for key in [0, OTHER] {
-            let mut data = vec![0; len];
-            data[at..at + 8].copy_from_slice(&key.to_be_bytes());
+fn nothing_stays_of_a_key_in_a_datagram_that_is_cut_within_it() {
+    for (attribute, data, at) in with_keys() {
+        for there in 1..=8 {
             let mut mad = Vec::new();
-            Smp::set(attribute, 1, 7, KEY).write_lid_routed(&data, &mut mad);
-            let mut masked = mad.clone();
-            Keys::default().in_datagram(&mut masked);
-            let is_masked = masked[SMP_M_KEY + 8..] != mad[SMP_M_KEY + 8..];
-            let is_only = Keys::around_the_only(&mad).is_some();
-            assert_eq!(is_only, !is_masked, "{attribute:?} {key}");
+            Smp::set(attribute, 1, 7, 0).write_lid_routed(&data, &mut mad);
+            mad.truncate(LID_ROUTED_HEADER_LEN + at + there);
+            assert!(left_of(OTHER, &mad) >= there);
+            Keys::default().in_datagram(&mut mad);
+            assert_eq!(left_of(OTHER, &mad), 0, "{attribute:?}, {there}");
+        }
+    }
+    for there in 1..=8 {
+        let mut mad = Vec::new();
+        Smp::set(AttributeId::NODE_INFO, 1, 7, OTHER).write_lid_routed(&[], &mut mad);
+        mad.truncate(SMP_M_KEY + there);
+        Keys::default().in_datagram(&mut mad);
+        assert_eq!(left_of(OTHER, &mad), 0, "M_Key, {there}");
+    }
+}
+
+#[test]
+fn no_key_stays_in_an_aggregate_whatever_it_says_of_its_segments() {
+    let segments = with_keys().map(|(attribute, data, _)| {
+        let len = data.len().next_multiple_of(8);
+        let header = SegmentHeader {
+            attribute_id: attribute.0,
+            request_length: (len / 8) as u8,
+            ..SegmentHeader::default()
+        };
+        let mut segment = vec![0; SegmentHeader::LEN];
+        header.encode(&mut segment);
+        segment.extend(data);
+        segment.resize(SegmentHeader::LEN + len, 0);
+        segment
+    });
+    let mut whole = Vec::new();
+    for count in [0, 1, 4, u32::MAX] {
+        let payload = segments.concat();
+        let smp = Smp::set(AttributeId::AGGREGATE, count, 7, 0);
+        smp.write_lid_routed(&payload, &mut whole);
+        for len in LID_ROUTED_HEADER_LEN..=whole.len() {
+            let mut mad = whole[..len].to_vec();
+            Keys::default().in_datagram(&mut mad);
+            assert_eq!(left_of(OTHER, &mad), 0, "{count} segments, {len} bytes");
         }
     }
 }

@@ -7,8 +7,9 @@
 //! | `chunk` | some of them, before they are written |
 //! | `call` | the inputs that are rare: the start, orders, settings |
 //! | `checkpoint` | the manager's state, with which a recording goes on from another one |
+//! | `outputs` | outputs as bytes |
+//! | `plain` | values as bytes for them |
 //! | `digest` | the digest of outputs, by which recorded and replayed ones are compared |
-//! | `plain` | values as bytes for it |
 //! | `keys` | keys that protect the fabric, masked |
 //! | `file` | the file: a header, then chunks with checksums, compressed as one stream |
 //! | `inputs` | the inputs of a file, one after the other |
@@ -32,6 +33,7 @@ pub mod file;
 mod inputs;
 mod keys;
 mod ordered;
+mod outputs;
 mod plain;
 mod player;
 mod recorded;

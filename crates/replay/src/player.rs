@@ -10,7 +10,7 @@ use weft_state::StateError;
 
 use crate::call::Call;
 use crate::checkpoint::Frozen;
-use crate::inputs::What;
+use crate::inputs::{Expected, What};
 use crate::recorded::Recorded;
 use crate::recorder::Recorder;
 
@@ -76,9 +76,10 @@ impl Player {
         }
     }
 
-    /// The digest of all outputs so far.
-    pub(crate) fn digest(&self) -> u64 {
-        self.manager.as_ref().map_or(0, Recorded::digest)
+    /// Whether its outputs so far have the recorded digest.
+    pub(crate) fn has_put_out(&mut self, recorded: Expected) -> bool {
+        let manager = self.manager.as_mut();
+        manager.is_some_and(|manager| manager.has_put_out(recorded))
     }
 
     /// Passes an input to the manager.

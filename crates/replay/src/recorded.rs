@@ -17,9 +17,11 @@ use weft_state::StateError;
 
 use crate::call::Call;
 use crate::checkpoint::{Checkpoint, Frozen, Plans};
-use crate::digest::Digest;
+use crate::digest::Compared;
+use crate::inputs::Expected;
 use crate::keys::Keys;
-use crate::recorder::Recorder;
+use crate::outputs::Outputs;
+use crate::recorder::{RECEIVED, Recorder};
 
 /// Plans that are asked for and not ready, beyond which the oldest are forgotten: a planner computes the last.
 const PLANS_MAX: usize = 8;
@@ -31,7 +33,7 @@ pub struct Recorded {
     /// Outputs that are not taken yet.
     outputs: VecDeque<Output>,
     /// None where nobody compares outputs.
-    digest: Option<Digest>,
+    compared: Option<Compared>,
     keys: Keys,
     recorder: Option<Recorder>,
     /// Plans that it asked for and has not yet, by their numbers: a replay makes them again.
@@ -60,18 +62,15 @@ impl Recorded {
         stored: Option<&[u8]>,
         recorder: Option<Recorder>,
     ) -> Self {
-        let mut keys = Keys::default();
         let mut recorder = recorder;
         if let Some(recorder) = &mut recorder {
-            let mut settings = settings.clone();
-            keys.in_settings(&mut settings);
+            let settings = recorder.keys().masked(settings.clone());
             let stored = stored.map(<[u8]>::to_vec);
             recorder.call(now, &Call::Create { settings, stored });
         }
         let mut made = Self::compared(settings, stored);
-        made.keys = keys;
-        made.digest = recorder.is_some().then(Digest::default);
-        made.recorder = recorder;
+        made.compared = None;
+        made.record_by(recorder);
         made.settle();
         // A recording begins with it, whatever else is recorded beside.
         made.flush();
@@ -96,15 +95,22 @@ impl Recorded {
 
     /// Records what follows, from the checkpoint on that it is restored from.
     pub(crate) fn record(&mut self, now: Tick, from: &Checkpoint, mut recorder: Recorder) {
-        let goes_on = recorder.checkpoint(now, from, self.digest());
-        self.recorder = goes_on.then_some(recorder);
+        let goes_on = recorder.checkpoint(now, from);
+        self.record_by(goes_on.then_some(recorder));
+    }
+
+    fn record_by(&mut self, recorder: Option<Recorder>) {
+        if let Some(recorder) = &recorder {
+            self.keys = recorder.keys().clone();
+        }
+        self.recorder = recorder;
     }
 
     fn of(manager: Manager, plans: Plans) -> Self {
         Self {
             manager,
             outputs: VecDeque::new(),
-            digest: Some(Digest::default()),
+            compared: Some(Compared::default()),
             keys: Keys::default(),
             recorder: None,
             plans,
@@ -141,9 +147,10 @@ impl Recorded {
         self.plans.get(&id).cloned()
     }
 
-    /// The digest of all outputs so far.
-    pub(crate) fn digest(&self) -> u64 {
-        self.digest.as_ref().map_or(0, Digest::value)
+    /// Whether the outputs so far have the recorded digest.
+    pub(crate) fn has_put_out(&mut self, recorded: Expected) -> bool {
+        let compared = self.compared.as_mut();
+        compared.is_some_and(|compared| compared.is(recorded))
     }
 
     /// Whether inputs are recorded still.
@@ -154,29 +161,38 @@ impl Recorded {
     /// Ends the recording.
     pub fn stop_recording(&mut self) {
         self.recorder = None;
-        self.digest = None;
+        self.compared = None;
         self.plans.clear();
     }
 
-    /// Goes on in another recording, where this one has enough: it begins with the state, and digests begin anew.
+    /// Goes on in another recording, where this one has enough: it begins with the state.
     fn turn(&mut self) {
         let Some(recorder) = self.recorder.as_ref().filter(|recorder| recorder.is_full()) else {
             return;
         };
         let at = recorder.last();
         let frozen = self.freeze(at);
-        let digest = Digest::default();
         let recorder = self.recorder.as_mut();
-        let goes_on = recorder.is_some_and(|recorder| recorder.begin_next(frozen, digest.value()));
-        self.digest = Some(digest);
-        if !goes_on {
+        if !recorder.is_some_and(|recorder| recorder.begin_next(frozen)) {
             self.stop_recording();
         }
     }
 
-    /// Remembers what plan was asked for.
+    /// Adds outputs to those that are recorded or compared.
+    fn put_out(&mut self, put: impl Fn(&mut Outputs)) {
+        if let Some(recorder) = &mut self.recorder {
+            put(recorder.outputs());
+        }
+        if let Some(compared) = &mut self.compared {
+            compared.add(put);
+        }
+    }
+
+    /// Remembers what plan was asked for, where that is recorded or compared.
     fn note_plan(&mut self, output: &Output) {
-        if let Output::Plan(input) = output {
+        if let Output::Plan(input) = output
+            && (self.recorder.is_some() || self.compared.is_some())
+        {
             self.plans.insert(input.id(), Arc::clone(input));
             while self.plans.len() > PLANS_MAX {
                 self.plans.pop_first();
@@ -200,18 +216,12 @@ impl Recorded {
         let mut publishes = false;
         while let Some(output) = self.manager.poll() {
             publishes |= matches!(output, Output::Publish(_));
-            if let Some(digest) = &mut self.digest {
-                digest.add(&output, &mut self.keys);
-                self.note_plan(&output);
-            }
+            self.put_out(|outputs| outputs.add(&output));
+            self.note_plan(&output);
             self.outputs.push_back(output);
         }
-        let digest = self.digest();
-        if self
-            .recorder
-            .as_mut()
-            .is_some_and(|recorder| !recorder.end(digest))
-        {
+        let recorder = self.recorder.as_mut();
+        if recorder.is_some_and(|recorder| !recorder.end()) {
             self.stop_recording();
         }
         if publishes {
@@ -233,12 +243,12 @@ impl Recorded {
         }
         match (&mut self.recorder, input) {
             (Some(recorder), Input::Received(packet)) => {
-                let packet = recorder.received(now, packet, &mut self.keys);
+                let packet = recorder.received(now, RECEIVED, packet);
                 self.manager.receive(now, packet);
             }
             (recorder, input) => {
                 if let Some(recorder) = recorder {
-                    recorder.input(now, &input, &mut self.keys);
+                    recorder.input(now, &input);
                 }
                 self.manager.handle(now, input);
             }
@@ -250,16 +260,14 @@ impl Recorded {
     fn call<T, E>(
         &mut self,
         now: Tick,
-        call: impl FnOnce(&mut Keys) -> Call,
+        call: impl FnOnce(&Keys) -> Call,
         make: impl FnOnce(&mut Manager) -> Result<T, E>,
     ) -> Result<T, E> {
         if let Some(recorder) = &mut self.recorder {
-            recorder.call(now, &call(&mut self.keys));
+            recorder.call(now, &call(&self.keys));
         }
         let result = make(&mut self.manager);
-        if let Some(digest) = &mut self.digest {
-            digest.returned(result.is_ok());
-        }
+        self.put_out(|outputs| outputs.returned(result.is_ok()));
         self.settle();
         result
     }
@@ -267,7 +275,7 @@ impl Recorded {
     /// As [`Manager::reconfigure`].
     pub fn reconfigure(&mut self, now: Tick, settings: Settings) {
         let masked = settings.clone();
-        let call = |keys: &mut Keys| Call::Reconfigure(keys.masked(masked));
+        let call = |keys: &Keys| Call::Reconfigure(keys.masked(masked));
         let make = |manager: &mut Manager| {
             manager.reconfigure(now, settings);
             Ok::<(), ()>(())
@@ -286,7 +294,7 @@ impl Recorded {
         wanted: Arrangement,
     ) -> Result<(Arrangement, u64), RerouteError> {
         let masked = wanted.clone();
-        let call = |keys: &mut Keys| Call::Adopt {
+        let call = |keys: &Keys| Call::Adopt {
             condition: keys.masked_condition(condition.clone()),
             wanted: keys.masked_arrangement(masked),
         };
@@ -304,7 +312,7 @@ impl Recorded {
         order: QuarantineOrder,
     ) -> Result<(), QuarantineError> {
         let recorded = order.clone();
-        let call = |_: &mut Keys| Call::Quarantine {
+        let call = |_: &Keys| Call::Quarantine {
             end,
             order: recorded,
         };
@@ -328,7 +336,7 @@ impl Recorded {
         now: Tick,
         order: LoopTestOrder,
     ) -> Result<u64, LoopTestError> {
-        let call = |_: &mut Keys| Call::LoopTest(order);
+        let call = |_: &Keys| Call::LoopTest(order);
         self.call(now, call, |manager| manager.order_loop_test(now, order))
     }
 
@@ -337,7 +345,7 @@ impl Recorded {
     /// # Errors
     /// The manager's refusal.
     pub fn pause_sweeps(&mut self, now: Tick, time: Duration) -> Result<Pause, CommandError> {
-        let call = |_: &mut Keys| Call::Pause(time);
+        let call = |_: &Keys| Call::Pause(time);
         self.call(now, call, |manager| manager.pause_sweeps(now, time))
     }
 
@@ -352,7 +360,7 @@ impl Recorded {
     /// # Errors
     /// The manager's refusal.
     pub fn restore_priority(&mut self, now: Tick) -> Result<(u8, u8), CommandError> {
-        let call = |_: &mut Keys| Call::RestorePriority;
+        let call = |_: &Keys| Call::RestorePriority;
         self.call(now, call, |manager| manager.restore_priority(now))
     }
 
@@ -366,7 +374,7 @@ impl Recorded {
         order: ReplacementOrder,
     ) -> Result<Replaced, ReplacementError> {
         let recorded = order.clone();
-        let call = |_: &mut Keys| Call::Replace(recorded);
+        let call = |_: &Keys| Call::Replace(recorded);
         self.call(now, call, |manager| manager.replace(now, order))
     }
 
@@ -389,7 +397,7 @@ impl Recorded {
         now: Tick,
         guid: Guid,
     ) -> Result<Vec<Guid>, ReplacementError> {
-        let call = |_: &mut Keys| Call::EndReplacement(guid);
+        let call = |_: &Keys| Call::EndReplacement(guid);
         self.call(now, call, |manager| manager.end_replacement(now, guid))
     }
 }

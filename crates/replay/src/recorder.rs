@@ -1,4 +1,4 @@
-//! Inputs as bytes: a chunk is some inputs, each with the low bits of the digest of all outputs up to then.
+//! Inputs as bytes: a chunk is some inputs, each with the low bits of the digest of all outputs in it up to then.
 
 use weft_fabric::Tick;
 use weft_manager::Input;
@@ -8,12 +8,11 @@ use crate::call::Call;
 use crate::checkpoint::{Checkpoint, Frozen};
 use crate::chunk::Chunk;
 use crate::keys::Keys;
+use crate::outputs::Outputs;
 use crate::sa::FrozenSa;
 
-/// Memory of the inputs in a chunk, after which the next one begins.
-const CHUNK: usize = 128 * 1024;
-/// Bytes that a chunk has room for at first: the most that it has beside datagrams of a sweep.
-const ROOM: usize = 8 * 1024;
+/// Memory of the inputs and outputs in a chunk, after which the next one begins.
+pub(crate) const CHUNK: usize = 256 * 1024;
 /// Bytes of a datagram's addresses.
 const ADDRESSES: usize = 19;
 /// Bytes of a chunk before its inputs: whether the last of them came to its end.
@@ -64,11 +63,8 @@ pub trait Sink: Send + std::fmt::Debug {
 pub struct Recorder {
     sink: Box<dyn Sink>,
     chunk: Chunk,
-    /// The last datagram, where the chunk has another one in its place.
-    unmasked: Option<Packet>,
+    keys: Keys,
     last: Tick,
-    /// Digest at the end of the last input.
-    digest: u64,
     /// The last input has not come to its end.
     is_open: bool,
 }
@@ -76,14 +72,19 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder whose chunks go to `sink`.
     pub fn new(sink: Box<dyn Sink>) -> Self {
+        let keys = Keys::default();
         Self {
             sink,
-            chunk: empty(),
-            unmasked: None,
+            chunk: Chunk::begin(&keys),
+            keys,
             last: Tick(0),
-            digest: 0,
             is_open: false,
         }
+    }
+
+    /// By which keys are masked.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     /// Whether the recording is to go on in another one.
@@ -93,8 +94,8 @@ impl Recorder {
 
     /// The manager's state as the first input of a recording, with the digest of no output. Returns whether the recording goes
     /// on.
-    pub(crate) fn checkpoint(&mut self, now: Tick, state: &Checkpoint, digest: u64) -> bool {
-        (self.last, self.digest) = (now, digest);
+    pub(crate) fn checkpoint(&mut self, now: Tick, state: &Checkpoint) -> bool {
+        self.last = now;
         let mut chunks = state.chunks(now);
         chunks.all(|chunk| self.sink.take(chunk.into()))
     }
@@ -105,29 +106,23 @@ impl Recorder {
     }
 
     /// Goes on in another recording, which begins with the manager's state. Returns whether it does.
-    pub(crate) fn begin_next(&mut self, with: Frozen, digest: u64) -> bool {
-        if !self.flush() {
-            return false;
-        }
-        self.digest = digest;
-        self.sink.begin_next(with)
+    pub(crate) fn begin_next(&mut self, with: Frozen) -> bool {
+        self.flush() && self.sink.begin_next(with)
     }
 
     /// The row of subnet administration begins with its state. Returns whether it does.
-    pub(crate) fn begin_sa(&mut self, with: FrozenSa, digest: u64) -> bool {
+    pub(crate) fn begin_sa(&mut self, with: FrozenSa) -> bool {
         self.flush();
         self.last = with.at();
-        self.digest = digest;
         self.sink.begin_sa(with)
     }
 
     /// An input begins.
-    pub(crate) fn input(&mut self, now: Tick, input: &Input, keys: &mut Keys) {
+    pub(crate) fn input(&mut self, now: Tick, input: &Input) {
         match input {
             Input::Tick => self.begin(now, TICK),
             Input::Received(packet) => {
-                self.begin(now, RECEIVED);
-                self.packet(packet, keys);
+                self.received(now, RECEIVED, packet.clone());
             }
             Input::Planned(planned) => {
                 self.begin(now, PLANNED);
@@ -145,18 +140,11 @@ impl Recorder {
         }
     }
 
-    /// A datagram begins an input. It is kept as it is, and returned for the manager to read it, where no key has to be masked in it but
-    /// that in its head.
-    pub(crate) fn received(&mut self, now: Tick, packet: Packet, keys: &mut Keys) -> &Packet {
-        let Some((_, key, _)) = Keys::around_the_only(&packet.mad) else {
-            self.begin(now, RECEIVED);
-            self.packet(&packet, keys);
-            return self.unmasked.insert(packet);
-        };
-        let m_key = keys.masked_bytes(*key);
-        self.begin(now, RECEIVED);
+    /// A datagram begins an input of this kind. It is kept, and returned for the manager to read it.
+    pub(crate) fn received(&mut self, now: Tick, kind: u8, packet: Packet) -> &Packet {
+        self.begin(now, kind);
         self.addresses(&packet);
-        self.chunk.datagram(packet, m_key)
+        self.chunk.datagram(packet)
     }
 
     /// A rare input begins; keys in it are masked.
@@ -179,12 +167,15 @@ impl Recorder {
         self.is_open = true;
     }
 
+    /// Where outputs of the input are added.
+    pub(crate) fn outputs(&mut self) -> &mut Outputs {
+        self.chunk.outputs()
+    }
+
     /// The input has come to its end. Returns whether the recording goes on.
-    pub(crate) fn end(&mut self, digest: u64) -> bool {
-        self.digest = digest;
+    pub(crate) fn end(&mut self) -> bool {
         self.is_open = false;
-        let low = (digest as u16).to_le_bytes();
-        self.chunk.bytes().extend_from_slice(&low);
+        self.chunk.end();
         self.chunk.memory() < CHUNK || self.flush()
     }
 
@@ -193,20 +184,12 @@ impl Recorder {
         if self.chunk.bytes().len() == CHUNK_HEAD {
             return true;
         }
-        let mut chunk = std::mem::replace(&mut self.chunk, empty());
+        let next = self.chunk.next();
+        let mut chunk = std::mem::replace(&mut self.chunk, next);
         let bytes = chunk.bytes();
         bytes[0] = u8::from(self.is_open);
-        bytes.extend(self.digest.to_le_bytes());
+        bytes.extend_from_slice(&[0; CHUNK_TAIL]);
         self.sink.take(chunk)
-    }
-
-    /// A datagram, copied.
-    pub(crate) fn packet(&mut self, packet: &Packet, keys: &mut Keys) {
-        self.addresses(packet);
-        let bytes = self.chunk.bytes();
-        let start = bytes.len();
-        bytes.extend_from_slice(&packet.mad);
-        keys.in_datagram(bytes.get_mut(start..).unwrap_or_default());
     }
 
     /// What is before the bytes of a datagram: its addresses and its length.
@@ -225,13 +208,6 @@ impl Recorder {
     pub(crate) fn number(&mut self, number: u64) {
         put_number(self.chunk.bytes(), number);
     }
-}
-
-/// A chunk without inputs.
-fn empty() -> Chunk {
-    let mut bytes = Vec::with_capacity(ROOM);
-    bytes.resize(CHUNK_HEAD, 0);
-    bytes.into()
 }
 
 /// Seven bits in a byte, the lowest first; the top bit says that there are more.

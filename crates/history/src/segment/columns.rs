@@ -16,8 +16,9 @@ use crate::tables::Table;
 
 /// Rows of a row group.
 pub(crate) const ROWS: usize = 32_768;
-/// Rows of a page: what is read where one port is asked for.
-const PAGE_ROWS: usize = 4_096;
+/// Rows of a page: what is read where one port is asked for. It is compressed by itself: with pages of 4,096 rows files have 3 to 6
+/// percent more, with 16,384 2 to 6 percent less, but a month of a port takes twice as long to read as with 4,096.
+const PAGE_ROWS: usize = 8_192;
 
 /// Level of zstd: 3 saves 1 percent of what 1 writes, 6 saves 3 to 4 for less than twice the CPU, 9 one more for 2.6 times.
 const LEVEL: i32 = 6;

@@ -12,8 +12,8 @@ use weft_state::StateError;
 use super::frozen;
 use super::input::{SaCall, SaWhat};
 use super::recorded::RecordedSa;
-use crate::digest::Digest;
-use crate::keys::Keys;
+use crate::digest::Compared;
+use crate::inputs::Expected;
 use crate::player::words;
 use crate::recorder::Recorder;
 
@@ -45,8 +45,7 @@ pub(crate) struct SaPlayer {
     recorder: Option<Recorder>,
     /// The recording's time at the moment from which it counts.
     epoch: Tick,
-    digest: Digest,
-    keys: Keys,
+    compared: Compared,
     mask: KeyMask,
     /// The manager's, by their numbers.
     snapshots: BTreeMap<u64, Arc<Snapshot>>,
@@ -61,8 +60,9 @@ impl SaPlayer {
         }
     }
 
-    pub(crate) fn digest(&self) -> u64 {
-        self.digest.value()
+    /// Whether its outputs so far have the recorded digest.
+    pub(crate) fn has_put_out(&mut self, recorded: Expected) -> bool {
+        self.compared.is(recorded)
     }
 
     pub(crate) fn sa(&self) -> Option<&Sa> {
@@ -134,12 +134,12 @@ impl SaPlayer {
         let Some(sa) = &mut self.sa else {
             return SaDone::Misplaced;
         };
-        let digest = &mut self.digest;
-        let repeat = || repeat(sa, now, what, published, digest);
+        let compared = &mut self.compared;
+        let repeat = || repeat(sa, now, what, published, compared);
         let done = catch_unwind(AssertUnwindSafe(repeat));
         let outputs: Vec<SaOutput> = std::iter::from_fn(|| sa.poll()).collect();
         for output in &outputs {
-            self.digest.add_sa(output, &mut self.keys);
+            self.compared.add(|to| to.add_sa(output));
         }
         match done {
             Ok(()) => SaDone::Handled(outputs),
@@ -170,7 +170,7 @@ impl SaPlayer {
     /// Goes on with this administration.
     pub(crate) fn begin(&mut self, at: Tick, (epoch, sa): SaStart) {
         self.epoch = epoch;
-        self.digest = Digest::default();
+        self.compared = Compared::default();
         let now = self.since(at);
         match &mut self.sa {
             Some(running) => running.replace(now, sa),
@@ -196,7 +196,7 @@ fn repeat(
     now: Tick,
     what: &SaWhat,
     published: Option<Arc<Snapshot>>,
-    digest: &mut Digest,
+    compared: &mut Compared,
 ) {
     let input = match what {
         SaWhat::Tick | SaWhat::Checkpoint(_) | SaWhat::Rests(_) => SaInput::Tick,
@@ -208,7 +208,10 @@ fn repeat(
             SaCall::RegistrationsLost(asked) => SaInput::RegistrationsLost { asked },
             SaCall::Notice(bytes) => SaInput::Notice(bytes),
             SaCall::Reconfigure(settings) => return sa.reconfigure(now, *settings),
-            SaCall::Inherit(inherited) => return digest.returned(sa.inherit(now, &inherited)),
+            SaCall::Inherit(inherited) => {
+                let is_whole = sa.inherit(now, &inherited);
+                return compared.add(|to| to.returned(is_whole));
+            }
             SaCall::TellGroups => return sa.tell_groups(now),
         },
     };

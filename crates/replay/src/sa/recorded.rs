@@ -11,8 +11,6 @@ use weft_state::{State, Writer};
 
 use super::frozen::FrozenSa;
 use super::input::SaCall;
-use crate::digest::Digest;
-use crate::keys::Keys;
 use crate::recorder::{Recorder, SA_CALL, SA_PUBLISHED, SA_RECEIVED, SA_TICK};
 
 /// An administration, and the recorder of its inputs where there is one. It is read as an [`Sa`], and each call that
@@ -27,8 +25,6 @@ pub struct RecordedSa {
 /// What records its inputs.
 struct Row {
     recorder: Recorder,
-    digest: Digest,
-    keys: Keys,
     /// The recording's time at the moment from which the administration counts.
     epoch: Tick,
     /// The recording has no room for more until it goes on in another file.
@@ -54,8 +50,6 @@ impl RecordedSa {
     pub fn new(now: Tick, sa: Sa, recorder: Option<(Recorder, Tick)>) -> Self {
         let row = recorder.map(|(recorder, epoch)| Row {
             recorder,
-            digest: Digest::default(),
-            keys: Keys::default(),
             epoch,
             rests: false,
         });
@@ -80,14 +74,13 @@ impl RecordedSa {
             return;
         };
         self.outputs.extend(std::iter::from_fn(|| self.sa.poll()));
-        row.digest = Digest::default();
         let frozen = FrozenSa {
             at: row.at(now),
             epoch: row.epoch,
             sa: Box::new(self.sa.clone()),
-            keys: row.keys.clone(),
+            keys: row.recorder.keys().clone(),
         };
-        row.rests = !row.recorder.begin_sa(frozen, row.digest.value());
+        row.rests = !row.recorder.begin_sa(frozen);
     }
 
     /// Whether an input is recorded; begins anew where the recording goes on in another file.
@@ -121,8 +114,8 @@ impl RecordedSa {
     pub fn inherit(&mut self, now: Tick, inherited: &Inherited) -> bool {
         self.call(now, || SaCall::Inherit(Box::new(inherited.clone())));
         let is_whole = self.sa.inherit(now, inherited);
-        if let Some(row) = &mut self.row {
-            row.digest.returned(is_whole);
+        if let Some(row) = self.row.as_mut().filter(|row| !row.rests) {
+            row.recorder.outputs().returned(is_whole);
         }
         self.settle();
         is_whole
@@ -149,10 +142,10 @@ impl RecordedSa {
             return;
         };
         while let Some(output) = self.sa.poll() {
-            row.digest.add_sa(&output, &mut row.keys);
+            row.recorder.outputs().add_sa(&output);
             self.outputs.push_back(output);
         }
-        row.rests = !row.recorder.end(row.digest.value());
+        row.rests = !row.recorder.end();
     }
 
     /// As [`Sa::poll`].
@@ -191,8 +184,8 @@ impl Row {
         let call = match input {
             SaInput::Tick => return self.recorder.begin(at, SA_TICK),
             SaInput::Received(packet) => {
-                self.recorder.begin(at, SA_RECEIVED);
-                return self.recorder.packet(packet, &mut self.keys);
+                self.recorder.received(at, SA_RECEIVED, packet.clone());
+                return;
             }
             SaInput::Published(snapshot) => {
                 self.recorder.begin(at, SA_PUBLISHED);
@@ -203,7 +196,7 @@ impl Row {
             SaInput::RegistrationsLost { asked } => SaCall::RegistrationsLost(*asked),
             SaInput::Notice(bytes) => {
                 let mut bytes = bytes.clone();
-                self.keys.in_notice(&mut bytes);
+                self.recorder.keys().in_notice(&mut bytes);
                 SaCall::Notice(bytes)
             }
         };
@@ -213,7 +206,8 @@ impl Row {
     fn call(&mut self, now: Tick, call: &SaCall) {
         let at = self.at(now);
         self.recorder.begin(at, SA_CALL);
-        let mut writer = Writer::new(&mut self.keys);
+        let mut keys = self.recorder.keys().clone();
+        let mut writer = Writer::new(&mut keys);
         call.write(&mut writer);
         let bytes = writer.into_bytes();
         self.recorder.bytes(&bytes);

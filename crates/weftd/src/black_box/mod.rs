@@ -44,7 +44,7 @@ pub(crate) use incidents::{Incident, Kind, REASON_MAX, list};
 use progress::Progress;
 pub(crate) use progress::RecordingState;
 
-/// Chunks that wait for the thread, each of 128 KiB and what one input more has.
+/// Chunks that wait for the thread, each of 256 KiB and what one input more has.
 const ORDERS_MAX: usize = 512;
 /// From something to its copy: what the manager does meanwhile is in it, and what it has done is written.
 const AFTER: Duration = Duration::from_secs(1);
