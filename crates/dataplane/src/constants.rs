@@ -120,7 +120,7 @@ pub const TID_FLOWS: u32 = 32;
 pub const VERBS_PAYLOAD: u32 = 4_096;
 
 /// Packets that a context's receive queue holds (`hfi1`, `init.c`: `rcvhdrcnt`).
-pub const RECEIVE_HEADERS: u32 = 2_048;
+pub const RECEIVE_HEADERS: u64 = 2_048;
 
 /// Bytes of data that it holds (`hfi1`, `init.c`: `eager_buffer_size`).
 pub const RECEIVE_EAGER: u64 = 8 << 20;

@@ -70,6 +70,7 @@ mod tests {
     use weft_fabric::constants::{BUFFER_SPACE, BUFFER_UNIT};
 
     use super::super::hardware::Hardware;
+    use super::super::hardware_numbers::Number;
     use super::super::parse_sweep::value;
     use super::super::scenario::Scenario;
     use super::*;
@@ -97,7 +98,7 @@ mod tests {
         }
         // As written, of the time of credits without its last digits.
         for one in Assumed::ALL.iter().filter(|one| one.word != "buffer") {
-            let number = |case: &Case| case.hardware.number(one.word).unwrap() as f64;
+            let number = |case: &Case| kept(case.hardware, one.word) as f64;
             let written = number(&one.apply(case, one.taken).unwrap());
             assert!((written / number(case) - 1.0).abs() < 0.002, "{}", one.word);
         }
@@ -109,8 +110,12 @@ mod tests {
     fn is_default(case: &Case, word: &str) -> bool {
         match word {
             "buffer" => case.buffer.is_none(),
-            word => case.hardware.number(word) == Hardware::default().number(word),
+            word => kept(case.hardware, word) == kept(Hardware::default(), word),
         }
+    }
+
+    fn kept(mut hardware: Hardware, word: &str) -> u64 {
+        *(Number::find(word).unwrap().field)(&mut hardware)
     }
 
     #[test]

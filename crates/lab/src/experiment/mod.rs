@@ -19,7 +19,7 @@
 //! | `measure` | measurements of one run of messages |
 //! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
 //! | `stream` | measurements of packets by a pattern |
-//! | [`hardware`] | properties of the hardware that a scenario may set |
+//! | [`hardware`], `hardware_numbers` | properties of the hardware that a scenario may set, and the numbers among them |
 //! | `assumed`, [`tornado`] | assumed constants, and what results hang on |
 //! | `deadlock` | descriptions of packets that wait for each other |
 //! | `bisection` | throughput of flows in random matchings and shifts |
@@ -47,6 +47,7 @@ mod deadlock;
 pub mod fabric;
 mod faults;
 pub mod hardware;
+mod hardware_numbers;
 pub mod intervals;
 mod json_lines;
 mod lid_order;

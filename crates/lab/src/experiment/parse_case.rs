@@ -12,6 +12,7 @@ use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::hardware::Hardware;
+use super::hardware_numbers::{Number, in_units};
 use super::links::{Links, SHOWN};
 use super::parse::{ScenarioError, at};
 use super::parse_beside::{JOBS_MAX, background, job, own_placement, stack};
@@ -290,7 +291,8 @@ impl Partial {
                 manager.preemption = levels::preemption(rest, default)?;
             }
             _ => {
-                let hardware = [&Hardware::KINDS[..], &Hardware::NUMBERS].concat();
+                let hardware = Hardware::KINDS.into_iter().chain(Number::words());
+                let hardware: Vec<&str> = hardware.collect();
                 let allowed = format!("{SETTINGS}, {}", hardware.join(", "));
                 return Err(unknown("setting", word, &allowed));
             }
@@ -404,11 +406,8 @@ fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
 /// Bytes in whole units of buffer space.
 pub(super) fn buffer(text: &str) -> Checked<u32> {
     let (least, most) = BUFFER_BYTES;
-    let bytes = number(text, least, most)? as u32;
-    match bytes % BUFFER_UNIT {
-        0 => Ok(bytes),
-        _ => Err(format!("{text} is no multiple of {BUFFER_UNIT}")),
-    }
+    let bytes = number(text, least, most)?;
+    in_units(bytes, text, BUFFER_UNIT).map(|bytes| bytes as u32)
 }
 
 fn pairs(text: &str) -> Checked<Pairs> {

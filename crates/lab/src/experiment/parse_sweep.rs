@@ -1,12 +1,12 @@
 //! The line `sweep` of a scenario.
 
-use super::hardware::Hardware;
+use super::hardware_numbers::Number;
 use super::parse::{ScenarioError, at};
 use super::parse_case::Partial;
 use super::parse_published::preferred;
 use super::parse_traffic::{BYTES_MAX, with_bytes};
 use super::scenario::{Point, Swept};
-use super::values::{Checked, decimal, number, rate, unknown};
+use super::values::{Checked, decimal, number, unknown};
 
 /// Parameters that can be swept, besides the hardware's numbers.
 const SWEPT: [&str; 10] = [
@@ -24,10 +24,10 @@ const SWEPT: [&str; 10] = [
 
 /// A parameter that can be swept.
 pub(super) fn swept(word: &str) -> Checked<String> {
-    if SWEPT.contains(&word) || Hardware::NUMBERS.contains(&word) {
+    if SWEPT.contains(&word) || Number::find(word).is_some() {
         return Ok(word.to_owned());
     }
-    let allowed = [&SWEPT[..], &Hardware::NUMBERS].concat();
+    let allowed: Vec<&str> = SWEPT.into_iter().chain(Number::words()).collect();
     Err(unknown("thing to sweep", word, &allowed.join(", ")))
 }
 
@@ -128,14 +128,9 @@ impl Partial {
 
 /// A value where it stands on a curve.
 pub(super) fn value(word: &str, text: &str) -> Checked<f64> {
-    match word {
-        "gone" => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
-        "host-rate" => Ok(rate(text, 0)? as f64 / 1e9),
-        "credit-return" | "block-latency" | "verbs-receive" | "verbs-send" | "dma-call"
-        | "agent-time" | "hop-time" => {
-            let time = text.strip_suffix("ns").unwrap_or(text);
-            number(time, 0, BYTES_MAX).map(|value| value as f64)
-        }
-        _ => number(text, 0, BYTES_MAX).map(|value| value as f64),
+    match (word, Number::find(word)) {
+        ("gone", _) => decimal(text.strip_suffix('%').unwrap_or(text), 100.0),
+        (_, Some(one)) => one.form.read(text).map(|value| one.form.on_curve(value)),
+        (_, None) => number(text, 0, BYTES_MAX).map(|value| value as f64),
     }
 }

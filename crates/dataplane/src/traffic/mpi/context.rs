@@ -33,7 +33,7 @@ impl ReceiveQueue {
             self.bytes -= u64::from(*bytes);
             self.waiting.pop_front();
         }
-        self.waiting.len() >= stack.queue.packets as usize
+        self.waiting.len() as u64 >= stack.queue.packets
             || self.bytes + u64::from(stack.payload) > stack.queue.bytes
     }
 

@@ -87,7 +87,7 @@ pub struct Stack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     /// Packets.
-    pub packets: u32,
+    pub packets: u64,
     /// Bytes of their data.
     pub bytes: u64,
 }
@@ -117,8 +117,8 @@ pub struct HostSpeed {
     pub verbs_send: Picos,
     /// Time of the system call that hands a message to the DMA engines.
     pub call: Picos,
-    /// Blocks of an HFI's send buffer.
-    pub send_buffer: u32,
+    /// Bytes of an HFI's send buffer.
+    pub send_buffer: u64,
     /// Room in receive queues.
     pub queue: Queue,
 }
@@ -130,7 +130,7 @@ impl Default for HostSpeed {
             verbs_receive: c::VERBS_RECEIVE,
             verbs_send: c::VERBS_SEND,
             call: c::SDMA_CALL,
-            send_buffer: c::PIO_BLOCKS,
+            send_buffer: u64::from(c::PIO_BLOCKS * c::PIO_BLOCK),
             queue: Queue::default(),
         }
     }
@@ -210,7 +210,7 @@ impl Stack {
         Self {
             copy_rate: host.copy_rate,
             call: host.call,
-            send_buffer: host.send_buffer,
+            send_buffer: (host.send_buffer / u64::from(c::PIO_BLOCK)) as u32,
             queue: host.queue,
             receive: if self.is_kernel() {
                 host.verbs_receive
