@@ -47,13 +47,14 @@ impl Default for Hardware {
 
 impl Hardware {
     /// Settings of a scenario that choose among kinds.
-    pub(super) const KINDS: [&str; 2] = ["queueing", "head-of-queue"];
+    pub(super) const KINDS: [&str; 3] = ["queueing", "head-of-queue", "registration"];
 
     /// Applies one of [`Self::KINDS`] or of the [`Number`]s; returns whether the word is one of them.
     pub(super) fn apply(&mut self, word: &str, rest: &str) -> Checked<bool> {
         match word {
             "queueing" => self.queueing = queueing(rest)?,
             "head-of-queue" => self.head_of_queue = head_of_queue(rest)?,
+            "registration" => self.hosts.cold = is_cold(rest)?,
             _ => match Number::find(word) {
                 Some(number) => *(number.field)(self) = number.form.read(rest)?,
                 None => return Ok(false),
@@ -89,5 +90,14 @@ fn head_of_queue(text: &str) -> Checked<HeadOfQueue> {
         "egress-lane" => Ok(HeadOfQueue::EgressLane),
         "input" => Ok(HeadOfQueue::Input),
         _ => Err(unknown("head of queue", text, "egress-lane, input")),
+    }
+}
+
+/// Whether memory of messages is not registered yet.
+fn is_cold(text: &str) -> Checked<bool> {
+    match text {
+        "warm" => Ok(false),
+        "cold" => Ok(true),
+        _ => Err(unknown("registration", text, "warm, cold")),
     }
 }

@@ -72,7 +72,7 @@ pub(super) struct Number {
 
 impl Number {
     /// All of them.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         new("credit-return", Form::Time(CREDIT_RETURN_MAX), |all| {
             &mut all.credit_return
         }),
@@ -87,6 +87,7 @@ impl Number {
         }),
         new("verbs-send", PACKET_TIME, |all| &mut all.hosts.verbs_send),
         new("dma-call", PACKET_TIME, |all| &mut all.hosts.call),
+        new("pin-page", PACKET_TIME, |all| &mut all.hosts.page),
         new("send-buffer", SEND_BUFFER, |all| &mut all.hosts.send_buffer),
         new("agent-time", PACKET_TIME, |all| &mut all.agent_time),
         new("hop-time", PACKET_TIME, |all| &mut all.hop_time),
