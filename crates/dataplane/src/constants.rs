@@ -120,7 +120,7 @@ pub const TID_FLOWS: u32 = 32;
 pub const VERBS_PAYLOAD: u32 = 4_096;
 
 /// Packets that a context's receive queue holds (`hfi1`, `init.c`: `rcvhdrcnt`).
-pub const RECEIVE_HEADERS: u32 = 2_048;
+pub const RECEIVE_HEADERS: u64 = 2_048;
 
 /// Bytes of data that it holds (`hfi1`, `init.c`: `eager_buffer_size`).
 pub const RECEIVE_EAGER: u64 = 8 << 20;
@@ -208,6 +208,14 @@ pub const SDMA_ENGINES: usize = 16;
 
 /// Cost of the system call that hands a message to the DMA engines: assumed, not published.
 pub const SDMA_CALL: Picos = MICRO;
+
+/// Bytes of a page of memory (x86).
+pub const PAGE: u64 = 4_096;
+
+/// Time of a processor to have one page pinned and given to the card, where memory is not registered yet: what `hfi1` does
+/// for each page (`pin_rcv_pages` and `program_rcvarray` in `user_exp_rcv.c`, `pin_vector_pages` in `user_sdma.c`).
+/// Assumed, not published.
+pub const PIN_PAGE: Picos = 200 * NANO;
 
 /// Bytes a second that one processor copies: it reads and writes each byte, on one channel of
 /// DDR4-2133 of 17.064 GB/s (JESD79-4; processors of the experiments: E5 v4).

@@ -8,8 +8,8 @@ use weft_fabric::Topology;
 use weft_fabric::text::for_terminal;
 use weft_testkit::campaign::attacks::{Attack, Guard, Outcome, Told, Verdict, run};
 
+use crate::program::{Failure, Seeds, events_max};
 use crate::topologies::topology;
-use crate::{Failure, Seeds, events_max};
 
 /// Fabrics where none are named: one switch, and two tiers.
 const FABRICS: [&str; 2] = ["one-switch:8", "pgft:2;4,6;1,4;1,1"];

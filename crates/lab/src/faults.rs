@@ -8,8 +8,8 @@ use weft_fabric::Topology;
 use weft_fabric::text::for_terminal;
 use weft_testkit::campaign::faults::{Cell, Fault, Outcome, State, run};
 
+use crate::program::{Failure, Seeds};
 use crate::topologies::topology;
-use crate::{Failure, Seeds};
 
 /// Fabrics where none are named: one switch, and two tiers.
 const FABRICS: [&str; 2] = ["one-switch:6", "pgft:2;4,6;1,4;1,1"];
@@ -117,6 +117,6 @@ fn described(outcome: &Outcome, trace: bool) -> String {
         outcome.cell.fault.number(),
         outcome.cell.state.name(),
         outcome.seed,
-        outcome.describe(crate::events_max(trace))
+        outcome.describe(crate::program::events_max(trace))
     )
 }

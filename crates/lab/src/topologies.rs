@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::experiment::fabric::Fabric;
 use weft_fabric::{FabricSpec, Topology};
-use weft_lab::experiment::fabric::Fabric;
 
 use crate::run::files::read;
 

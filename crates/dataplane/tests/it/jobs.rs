@@ -48,7 +48,7 @@ fn copies_and_reads_leave_others_what_their_processors_cannot_take() {
     );
     assert!(alone > 24e9, "{alone}");
     // Two pairs read what two kernels copy, in each direction; the rest of the link is free.
-    let time = VERBS_RECEIVE + Stack::RDMA.copy_time(4_096, 1);
+    let time = VERBS_RECEIVE + Stack::VERBS.copy_time(4_096, 1);
     let reads = 2.0 * 2.0 * 4_096.0 / (time as f64 * 1e-12) * 4_120.0 / 4_096.0;
     assert!(read < alone - 0.5 * reads, "{read} beside {reads}");
     assert!(bulk < 0.95 * alone, "{bulk}");
@@ -89,7 +89,7 @@ fn copied(load: Load, both_ways: bool) -> (f64, u64) {
 fn copies_and_reads_are_as_fast_as_processors_copy() {
     // The reader's kernel: 400 ns a packet, and one copy of its data.
     let (read, packets) = copied(Load::Read, false);
-    let time = VERBS_RECEIVE + Stack::RDMA.copy_time(4_096, 1);
+    let time = VERBS_RECEIVE + Stack::VERBS.copy_time(4_096, 1);
     let wanted = 4_096.0 / (time as f64 * 1e-12);
     assert!((read / wanted - 1.0).abs() < 0.01, "{read} of {wanted}");
     assert!(read < 0.4 * 12.5e9, "{read}");

@@ -242,12 +242,12 @@ fn a_read_is_asked_for_again() {
     let request = way(3);
     let data = way((1_000 + 24_u64).div_ceil(8));
     let made = END + VERBS_SEND;
-    let copied = VERBS_RECEIVE + Stack::RDMA.copy_time(1_000, 1);
+    let copied = VERBS_RECEIVE + Stack::VERBS.copy_time(1_000, 1);
     for (lost, begin, again) in [
         (0, END, request + made),
         (1, END + request + made, request + END),
     ] {
-        let (post, mpi) = run(Stack::RDMA, true, &[(0, 2, 1_000)], |n| n == lost);
+        let (post, mpi) = run(Stack::VERBS, true, &[(0, 2, 1_000)], |n| n == lost);
         let wanted = begin + VERBS_RESEND + again + data + copied;
         assert_eq!(times(&post), [wanted], "{lost}");
         assert_eq!(mpi.tally().timeouts, 1);
@@ -255,11 +255,11 @@ fn a_read_is_asked_for_again() {
     // One of sixteen packets: the next one shows the gap, and what follows that goes again. Without a
     // loss the reader's kernel has something to do from the first packet on.
     let begin = END + request + made + way(515);
-    let copied = VERBS_RECEIVE + Stack::RDMA.copy_time(4_096, 1);
-    let (post, _) = run(Stack::RDMA, true, &[(0, 2, 65_536)], |_| false);
+    let copied = VERBS_RECEIVE + Stack::VERBS.copy_time(4_096, 1);
+    let (post, _) = run(Stack::VERBS, true, &[(0, 2, 65_536)], |_| false);
     assert_eq!(times(&post), [begin + 16 * copied]);
     for lost in [1, 4, 7] {
-        let (post, mpi) = run(Stack::RDMA, true, &[(0, 2, 65_536)], |n| n == lost);
+        let (post, mpi) = run(Stack::VERBS, true, &[(0, 2, 65_536)], |n| n == lost);
         let time = times(&post)[0];
         let least = begin + 16 * copied + request + END;
         assert!((least..2 * least).contains(&time), "{lost}: {time}");
@@ -313,7 +313,7 @@ proptest! {
             (Stack::PSM2, false),
             (Stack::OPX, false),
             (Stack::IPOIB, false),
-            (Stack::RDMA, true),
+            (Stack::VERBS, true),
         ][kind];
         let turn = |(a, b, size, turned): &(u32, u32, usize, bool)| {
             if *turned { (*b, *a, SIZES[*size]) } else { (*a, *b, SIZES[*size]) }

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Program, network};
-use weft_dataplane::constants::SDMA_CALL;
+use weft_dataplane::constants::{
+    IPOIB_HEADERS, PIN_PAGE, SDMA_CALL, VERBS_PAYLOAD, VERBS_RECEIVE, VERBS_SEND,
+};
 use weft_dataplane::packets::{MICRO, MILLI, NANO, Options, Picos, Simulation};
 use weft_dataplane::traffic::Hosts;
 use weft_dataplane::traffic::mpi::{
-    AllToAll, Bandwidth, BandwidthOptions, Done, ExchangeOptions, ExchangeOrder, Job, Mpi,
-    PingPong, Program as Rounds, Stack,
+    AllToAll, Bandwidth, BandwidthOptions, Done, ExchangeOptions, ExchangeOrder, HostSpeed, Job,
+    Mpi, PingPong, Program as Rounds, Stack,
 };
 use weft_fabric::Sl;
 
@@ -47,6 +49,55 @@ fn a_rendezvous_takes_two_more_one_way_trips() {
     let call = SDMA_CALL - 400 * NANO;
     let wanted = 400 * NANO + 2 * control + call + data + 400 * NANO;
     assert_eq!(job.program.latencies().unwrap(), [wanted]);
+}
+
+/// Memory that is not registered costs the receiver a system call and its pages before it asks, and the sender its pages
+/// before it sends; what processors write needs no registration.
+#[test]
+fn cold_memory_takes_a_call_and_its_pages_more() {
+    let latency = |bytes: u64, cold: bool| {
+        let network = network("one-switch:2,radix=48", Program::default());
+        let host = HostSpeed {
+            cold,
+            ..HostSpeed::default()
+        };
+        let mpi = Mpi::new(Hosts::all(&network), &[0, 1], Stack::PSM2.on(&host), Sl(0));
+        let mut job = Job::new(mpi, PingPong::new(vec![(0, 1)], bytes, 1, 4));
+        let mut simulation = Simulation::new(&network, Options::default());
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        job.program.latencies().unwrap()[0]
+    };
+    let more = |bytes| latency(bytes, true) - latency(bytes, false);
+    assert_eq!(more(65_536), SDMA_CALL + 2 * 16 * PIN_PAGE);
+    assert_eq!(more(64_001), SDMA_CALL + 2 * 16 * PIN_PAGE);
+    assert_eq!(more(32_768), 8 * PIN_PAGE);
+    assert_eq!(more(16_384), 0);
+    // Of eight windows the first one waits for both; the others are registered while data flows.
+    assert_eq!(more(1 << 20), SDMA_CALL + 2 * 32 * PIN_PAGE);
+}
+
+/// A kernel makes the packets of a message by verbs one after the other, and the other's copies each of them.
+#[test]
+fn a_message_by_verbs_takes_a_call_and_its_packets() {
+    let latency = |packets: u64, send: Picos| {
+        let network = network("one-switch:2,radix=48", Program::default());
+        let host = HostSpeed {
+            verbs_send: send,
+            ..HostSpeed::default()
+        };
+        let mpi = Mpi::new(Hosts::all(&network), &[0, 1], Stack::VERBS.on(&host), Sl(0));
+        let bytes = packets * u64::from(VERBS_PAYLOAD);
+        let mut job = Job::new(mpi, PingPong::new(vec![(0, 1)], bytes, 1, 4));
+        let mut simulation = Simulation::new(&network, Options::default());
+        assert!(job.run(&mut simulation, 100 * MILLI));
+        job.program.latencies().unwrap()[0]
+    };
+    let wire = (10 + 100 + 10) * NANO + u64::from(VERBS_PAYLOAD + IPOIB_HEADERS) / 8 * FLIT;
+    let copy = Stack::VERBS.copy_time(u64::from(VERBS_PAYLOAD), 1);
+    let one = SDMA_CALL + VERBS_SEND + wire + VERBS_RECEIVE + copy;
+    assert_eq!(latency(1, VERBS_SEND), one);
+    let slow = 5 * MICRO;
+    assert_eq!(latency(9, slow), one + 9 * slow - VERBS_SEND);
 }
 
 /// Messages from rank 0, all at once; when each has come.

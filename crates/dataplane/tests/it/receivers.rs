@@ -3,7 +3,7 @@
 
 use crate::common::{Program, network};
 use weft_dataplane::PortIndex;
-use weft_dataplane::constants::{PIO_BLOCKS, SDMA_CALL, VERBS_RECEIVE};
+use weft_dataplane::constants::{SDMA_CALL, VERBS_RECEIVE};
 use weft_dataplane::packets::{
     Delivery, MICRO, MILLI, Notice, Options, Parcel, Picos, Simulation, Traffic,
 };
@@ -44,11 +44,13 @@ const SLOW: HostSpeed = HostSpeed {
     verbs_receive: VERBS_RECEIVE,
     verbs_send: 0,
     call: SDMA_CALL,
-    send_buffer: PIO_BLOCKS,
+    send_buffer: 1 << 20,
     queue: Queue {
         packets: 32,
         bytes: 8 << 20,
     },
+    cold: false,
+    page: 0,
 };
 
 /// `count` messages from each of three hosts to a fourth one.

@@ -1,28 +1,16 @@
 //! Properties of the hardware, and of hosts, that a scenario may set: what is not public, or differs
 //! between generations. Registers are the manager's.
 
-use weft_dataplane::constants::{PIO_BLOCK, SWITCH_LATENCY};
 use weft_dataplane::packets::{HeadOfQueue, MICRO, NANO, Options, Picos, Queueing};
 use weft_dataplane::traffic::mpi::HostSpeed;
 
-use super::values::{Checked, nanos, number, rate, unknown};
+use super::hardware_numbers::Number;
+use super::values::{Checked, unknown};
 
-/// Longest time of a returning credit: a link carries less than its smallest buffer in it.
-const CREDIT_RETURN_MAX: Picos = 2_000_000;
-/// Longest time of a processor for a packet.
-const PACKET_TIME_MAX: Picos = 100_000_000;
-/// Slowest processor that copies, bytes a second: a file of 64 MiB takes a minute.
-const COPY_RATE_MIN: u64 = 1_000_000;
 /// Time of an agent for a request, and of a datagram over a link and through the switch before it. Assumed, because
 /// neither is published: the campaigns' own.
 const AGENT_TIME: Picos = 20 * MICRO;
 const HOP_TIME: Picos = 100 * NANO;
-/// Send buffer of an HFI, bytes: from one process's window to sixteen times the assumed size.
-const SEND_BUFFER: (u64, u64) = (64 << 10, 16 << 20);
-/// Receive queues: packets (`hfi1`: 32 to 16,352) and bytes (`hfi1`: at least a group of buffers of 8 KiB).
-const QUEUE_PACKETS: (u64, u64) = (32, 16_352);
-const QUEUE_BYTES: (u64, u64) = (64 << 10, 1 << 30);
-
 /// Properties of the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hardware {
@@ -59,70 +47,20 @@ impl Default for Hardware {
 
 impl Hardware {
     /// Settings of a scenario that choose among kinds.
-    pub(super) const KINDS: [&str; 2] = ["queueing", "head-of-queue"];
+    pub(super) const KINDS: [&str; 3] = ["queueing", "head-of-queue", "registration"];
 
-    /// Settings of a scenario that are numbers, which can be swept.
-    pub(super) const NUMBERS: [&str; 11] = [
-        "credit-return",
-        "block-latency",
-        "host-rate",
-        "verbs-receive",
-        "verbs-send",
-        "dma-call",
-        "send-buffer",
-        "agent-time",
-        "hop-time",
-        "receive-packets",
-        "receive-bytes",
-    ];
-
-    /// Applies one of [`Self::KINDS`] or [`Self::NUMBERS`]; returns whether the word is one of them.
+    /// Applies one of [`Self::KINDS`] or of the [`Number`]s; returns whether the word is one of them.
     pub(super) fn apply(&mut self, word: &str, rest: &str) -> Checked<bool> {
         match word {
             "queueing" => self.queueing = queueing(rest)?,
             "head-of-queue" => self.head_of_queue = head_of_queue(rest)?,
-            "credit-return" => self.credit_return = nanos(rest, CREDIT_RETURN_MAX)?,
-            "block-latency" => self.block_latency = nanos(rest, SWITCH_LATENCY)?,
-            "agent-time" => self.agent_time = nanos(rest, PACKET_TIME_MAX)?,
-            "hop-time" => self.hop_time = nanos(rest, PACKET_TIME_MAX)?,
-            "dma-call" => self.hosts.call = nanos(rest, PACKET_TIME_MAX)?,
-            "send-buffer" => {
-                let (least, most) = SEND_BUFFER;
-                self.hosts.send_buffer = (number(rest, least, most)? / u64::from(PIO_BLOCK)) as u32;
-            }
-            "host-rate" => self.hosts.copy_rate = rate(rest, COPY_RATE_MIN)?,
-            "verbs-receive" => self.hosts.verbs_receive = nanos(rest, PACKET_TIME_MAX)?,
-            "verbs-send" => self.hosts.verbs_send = nanos(rest, PACKET_TIME_MAX)?,
-            "receive-packets" => {
-                let (least, most) = QUEUE_PACKETS;
-                self.hosts.queue.packets = number(rest, least, most)? as u32;
-            }
-            "receive-bytes" => {
-                let (least, most) = QUEUE_BYTES;
-                self.hosts.queue.bytes = number(rest, least, most)?;
-            }
-            _ => return Ok(false),
+            "registration" => self.hosts.cold = is_cold(rest)?,
+            _ => match Number::find(word) {
+                Some(number) => *(number.field)(self) = number.form.read(rest)?,
+                None => return Ok(false),
+            },
         }
         Ok(true)
-    }
-
-    /// One of [`Self::NUMBERS`], in its own unit.
-    #[cfg(test)]
-    pub(super) fn number(&self, word: &str) -> Option<u64> {
-        Some(match word {
-            "credit-return" => self.credit_return,
-            "block-latency" => self.block_latency,
-            "host-rate" => self.hosts.copy_rate,
-            "verbs-receive" => self.hosts.verbs_receive,
-            "verbs-send" => self.hosts.verbs_send,
-            "dma-call" => self.hosts.call,
-            "send-buffer" => u64::from(self.hosts.send_buffer),
-            "agent-time" => self.agent_time,
-            "hop-time" => self.hop_time,
-            "receive-packets" => u64::from(self.hosts.queue.packets),
-            "receive-bytes" => self.hosts.queue.bytes,
-            _ => return None,
-        })
     }
 
     /// Options of a simulation of it.
@@ -152,5 +90,14 @@ fn head_of_queue(text: &str) -> Checked<HeadOfQueue> {
         "egress-lane" => Ok(HeadOfQueue::EgressLane),
         "input" => Ok(HeadOfQueue::Input),
         _ => Err(unknown("head of queue", text, "egress-lane, input")),
+    }
+}
+
+/// Whether memory of messages is not registered yet.
+fn is_cold(text: &str) -> Checked<bool> {
+    match text {
+        "warm" => Ok(false),
+        "cold" => Ok(true),
+        _ => Err(unknown("registration", text, "warm, cold")),
     }
 }

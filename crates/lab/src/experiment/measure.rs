@@ -18,6 +18,7 @@ use super::perform::{ExperimentError, Latencies, Measurement, MessageUse, RankUs
 use super::placement::Placed;
 use super::scenario::{Beside, Case, Pairs, Traffic};
 use super::stage::Staged;
+use super::task::Task;
 use super::values::picos;
 use super::watch::Watch;
 use super::{bisection, bound, deadlock, place, rounds, spectrum, stream, task};
@@ -163,12 +164,19 @@ impl<'a> Stage<'a> {
     /// Runs the case's own traffic, and the additional jobs.
     fn benchmarks(&mut self) -> Result<Vec<Measurement>, ExperimentError> {
         let case = self.case;
-        let mut mpi = self.mpi(task::stack(&case.traffic, case.stack));
+        let stack = task::stack(&case.traffic, case.stack);
+        let mut mpi = self.mpi(stack);
         self.trace(&mut mpi);
         let pairs = self.pairs(&case.traffic, self.placed.own(), case.ranks, &case.pairs)?;
         let links = self.links(&pairs);
         enough_ranks(&case.traffic, mpi.len())?;
-        let own = task::benchmark(&case.traffic, pairs, 0..mpi.len() as u32, self.seed);
+        let own = task::benchmark(Task {
+            traffic: &case.traffic,
+            stack,
+            pairs,
+            ranks: 0..mpi.len() as u32,
+            seed: self.seed,
+        })?;
         let mut parts: Vec<Part> = own
             .into_iter()
             .map(|benchmark| part(benchmark, 0, self.begin))
@@ -281,15 +289,17 @@ impl<'a> Stage<'a> {
         let mut packets = job.packets().kinds().iter();
         let own = benchmarks.next();
         let mut found = own.map_or(Vec::new(), |own| {
-            task::results(&self.case.traffic, own, now)
+            let stack = task::stack(&self.case.traffic, self.case.stack);
+            task::results((&self.case.traffic, stack), own, now)
         });
         found.extend(self.bound(links));
         for beside in &self.case.beside {
             let measured = match beside.traffic {
                 Traffic::Stream { .. } => packets.next().map(|kind| stream::since_begin(kind, now)),
-                _ => benchmarks
-                    .next()
-                    .map(|one| task::results(&beside.traffic, one, now)),
+                _ => benchmarks.next().map(|one| {
+                    let stack = task::stack(&beside.traffic, beside.stack);
+                    task::results((&beside.traffic, stack), one, now)
+                }),
             };
             let Some(name) = &beside.name else { continue };
             found.extend(named(name, measured.unwrap_or_default()));
@@ -341,7 +351,13 @@ impl<'a> Stage<'a> {
         let pairs = self.pairs(&beside.traffic, placed, beside.ranks, &beside.pairs)?;
         let pairs = pairs.into_iter().map(|(a, b)| (first + a, first + b));
         let ranks = first..mpi.len() as u32;
-        let benchmark = task::benchmark(&beside.traffic, pairs.collect(), ranks, self.seed);
+        let benchmark = task::benchmark(Task {
+            traffic: &beside.traffic,
+            stack,
+            pairs: pairs.collect(),
+            ranks,
+            seed: self.seed,
+        })?;
         let begin = beside.begins(self.begin);
         Ok(benchmark.map(|benchmark| part(benchmark, first, begin)))
     }
@@ -405,7 +421,8 @@ impl<'a> Stage<'a> {
             let is_over = self.simulation.deadline().is_none() && kept_up == Picos::MAX;
             if until == limit || is_over {
                 self.came = came(self.case, &job);
-                return Err(self.not_ended());
+                let now = self.simulation.now();
+                return Err(self.not_ended(if is_over { now } else { limit }));
             }
             self.simulation.run(&mut job, until);
             if until == look {
@@ -419,8 +436,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn not_ended(&self) -> ExperimentError {
-        let now = self.simulation.now();
+    /// The case is given up at a time.
+    fn not_ended(&self, now: Picos) -> ExperimentError {
         match self.simulation.deadlock() {
             Some(circle) => deadlock::told(self.managed.network(), &circle, now),
             None => ExperimentError::NotEnded {
@@ -438,9 +455,11 @@ impl<'a> Stage<'a> {
         sessions: u32,
         large: Option<u64>,
     ) -> Result<Vec<Measurement>, ExperimentError> {
+        let stack = self.case.stack;
+        let on_link = |bytes| stack.on_link(bytes);
         let (latencies, histogram) = self.tournament(
             sessions,
-            |pairs| PingPong::new(pairs, bytes, skip, iterations),
+            |pairs| PingPong::new(pairs, on_link(bytes), skip, iterations),
             PingPong::latencies,
         )?;
         self.latencies = Latencies::new(None, histogram).into_iter().collect();
@@ -449,7 +468,7 @@ impl<'a> Stage<'a> {
         if let Some(large) = large {
             let (rates, _) = self.tournament(
                 sessions,
-                |pairs| task::of_all_pairs(pairs, large),
+                |pairs| task::of_all_pairs(pairs, on_link(large)),
                 Bandwidth::of_pairs,
             )?;
             found.extend(spectrum::bandwidths(ranks, &rates));

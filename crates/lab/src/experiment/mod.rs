@@ -7,19 +7,20 @@
 //! | [`fabric`] | its fabric, described or read |
 //! | [`parse`], `parse_…` | its text form |
 //! | `traffic_file` | traffic from files: pairs, matrices, GOAL, SimGrid's traces, Chakra's |
-//! | `collective` | collectives made of messages |
+//! | [`collectives`] | collectives made of messages |
+//! | `registry` | what scenarios can name, and programs can add: collectives and metrics |
 //! | `size` | size limits of a case |
 //! | [`stage`] | the fabric, brought up by the manager |
 //! | `lid_order` | LIDs that hosts hold before the manager begins |
 //! | `faults`, `managed` | faults during traffic, and the manager's reaction |
 //! | [`place`] | choice of communicating hosts |
-//! | `placement` | hosts of the case's own traffic and of each job |
+//! | `placement`, `placement_slurm` | hosts of the case's own traffic and of each job, and as Slurm gives them out |
 //! | [`mod@perform`] | cases from beginning to end, and compared with each other |
 //! | `task` | messages as a case or a job describes them |
 //! | `measure` | measurements of one run of messages |
 //! | `rounds`, `spectrum` | all pairs of ranks: their rounds, and statistics of their latencies |
 //! | `stream` | measurements of packets by a pattern |
-//! | [`hardware`] | properties of the hardware that a scenario may set |
+//! | [`hardware`], `hardware_numbers` | properties of the hardware that a scenario may set, and the numbers among them |
 //! | `assumed`, [`tornado`] | assumed constants, and what results hang on |
 //! | `deadlock` | descriptions of packets that wait for each other |
 //! | `bisection` | throughput of flows in random matchings and shifts |
@@ -42,11 +43,12 @@ pub mod chart;
 mod chart_bars;
 mod chart_latencies;
 mod chart_tornado;
-mod collective;
+pub mod collectives;
 mod deadlock;
 pub mod fabric;
 mod faults;
 pub mod hardware;
+mod hardware_numbers;
 pub mod intervals;
 mod json_lines;
 mod lid_order;
@@ -72,7 +74,9 @@ mod parse_variables;
 pub mod perform;
 pub mod place;
 mod placement;
+mod placement_slurm;
 pub mod published;
+mod registry;
 pub mod report;
 mod rounds;
 mod rows;
@@ -94,4 +98,5 @@ pub use parse::ScenarioError;
 pub use perform::{
     ExperimentError, Latencies, Measurement, Outcome, compare, perform, perform_all,
 };
+pub use registry::{Metric, Registry};
 pub use scenario::{Case, Scenario};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use weft_dataplane::traffic::mpi::RankSchedule;
 use weft_fabric::FabricSpec;
+use weft_fabric::export::slurm::{Plugin, SlurmTopology, read_conf, read_yaml};
 use weft_manager::ManagerSettings;
 
 use super::fabric::Fabric;
@@ -17,12 +18,15 @@ use super::parse_case::Partial;
 use super::parse_check;
 use super::parse_sweep::swept;
 use super::parse_variables::Variables;
-use super::scenario::{LATENCIES, Manager, Plot, Scenario, Traffic};
+use super::registry::Registry;
+use super::scenario::{LATENCIES, Manager, Metrics, Plot, Scenario, Traffic};
 use super::traffic_file;
-use super::values::{Checked, at_most, metric};
+use super::values::{Checked, at_most};
 
 /// Maximum number of cases of a scenario, including each value of their sweeps.
 pub const CASES_MAX: usize = 1_000;
+/// Most published figures of all cases, each value of their sweeps counted: a case has its own copy.
+const FIGURES_MAX: usize = 1 << 18;
 /// Most bytes of a scenario's text.
 pub const TEXT_MAX: usize = 1 << 20;
 /// Size limit of one of its lines, bytes: a case has its own copy of its lines.
@@ -61,10 +65,22 @@ impl Scenario {
     /// [`ScenarioError`] for the first line that is wrong.
     pub fn read(
         text: &str,
+        open: impl FnMut(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<Self, ScenarioError> {
+        Self::read_with(&Registry::default(), text, open)
+    }
+
+    /// The same where a text can name what is in this registry.
+    ///
+    /// # Errors
+    /// See [`Self::read`].
+    pub fn read_with(
+        registry: &Registry,
+        text: &str,
         mut open: impl FnMut(&str) -> Result<Vec<u8>, String>,
     ) -> Result<Self, ScenarioError> {
         at(1, at_most(text.len(), TEXT_MAX, "bytes in a scenario"))?;
-        let mut draft = Draft::default();
+        let mut draft = Draft::new(registry);
         let (mut last, mut bytes) = (1, 0);
         for (index, line) in text.lines().enumerate() {
             last = index + 1;
@@ -86,8 +102,8 @@ impl Scenario {
     }
 }
 
-#[derive(Debug, Default)]
-struct Draft {
+struct Draft<'a> {
+    registry: &'a Registry,
     title: String,
     variables: Variables,
     common: Partial,
@@ -99,7 +115,20 @@ struct Draft {
     schedules: BTreeMap<String, Arc<Vec<RankSchedule>>>,
 }
 
-impl Draft {
+impl<'a> Draft<'a> {
+    fn new(registry: &'a Registry) -> Self {
+        Self {
+            registry,
+            title: String::new(),
+            variables: Variables::default(),
+            common: Partial::default(),
+            cases: Vec::new(),
+            plots: Vec::new(),
+            read: BTreeMap::new(),
+            schedules: BTreeMap::new(),
+        }
+    }
+
     fn set(
         &mut self,
         line: usize,
@@ -116,7 +145,7 @@ impl Draft {
                 self.title = rest.to_owned();
             }
             "let" => self.variables.set(line, rest)?,
-            "plot" => self.plots.push((plot(rest)?, line)),
+            "plot" => self.plots.push((plot(rest, self.registry)?, line)),
             "case" => self.begin(line, rest)?,
             "config" => {
                 self.current().note(line, word.to_owned())?;
@@ -127,12 +156,20 @@ impl Draft {
                 self.current().note(line, word.to_owned())?;
                 self.current().fabric = Some(fabric);
             }
+            "slurm-topology" => {
+                let topology = slurm_topology(rest, &open(rest)?)?;
+                self.current().note(line, word.to_owned())?;
+                self.current().slurm = Some(Arc::new(topology));
+            }
             "traffic" if rest.starts_with("file=") => {
                 let traffic = self.traffic(rest, open)?;
                 self.current().note(line, word.to_owned())?;
                 self.current().traffic = Some((traffic, line));
             }
-            _ => self.current().set(line, word, rest)?,
+            _ => {
+                let registry = self.registry;
+                self.current().set(line, word, rest, registry)?;
+            }
         }
         Ok(())
     }
@@ -205,18 +242,23 @@ impl Draft {
         if cases.is_empty() {
             cases.push(self.common.case(last, ""));
         }
-        let mut count = 0;
+        let (mut count, mut figures) = (0, 0);
         for case in &cases {
             count += case.points();
             at(case.line(), at_most(count, CASES_MAX, "cases"))?;
+            figures += case.points() * case.published.len();
+            let what = "published figures at all points of sweeps";
+            at(case.line(), at_most(figures, FIGURES_MAX, what))?;
         }
         cases.iter().try_for_each(Partial::check_essentials)?;
         parse_check::together(&cases)?;
         parse_check::plots(&self.plots, &cases)?;
         let mut all = Vec::new();
-        for case in cases {
+        for case in &cases {
             let line = case.line();
-            for point in case.spread()? {
+            let base = case.baseline.as_ref();
+            let base = base.and_then(|(name, _)| cases.iter().find(|other| other.name == *name));
+            for point in case.spread(base)? {
                 point.check_levels()?;
                 point.check_beside()?;
                 point.check_figures()?;
@@ -228,6 +270,7 @@ impl Draft {
             title: self.title,
             cases: all.into_iter().map(|(case, _)| case).collect(),
             plots: self.plots.into_iter().map(|(plot, _)| plot).collect(),
+            metrics: Metrics(self.registry.metrics().to_vec()),
         })
     }
 }
@@ -248,8 +291,28 @@ fn settings(file: &str, text: &[u8]) -> Checked<Manager> {
     Ok(Manager::of(settings.sm, settings.congestion))
 }
 
+/// A topology.conf or topology.yaml of Slurm's plugin `topology/tree`.
+fn slurm_topology(file: &str, text: &[u8]) -> Checked<SlurmTopology> {
+    let told = |what: &dyn ToString| format!("{file}: {}", what.to_string());
+    let text = std::str::from_utf8(text).map_err(|_| told(&"no text in UTF-8"))?;
+    let read = match file.ends_with(".yaml") {
+        true => read_yaml(text),
+        false => read_conf(text),
+    };
+    let topology = read.map_err(|error| told(&error))?;
+    // With more tiers Slurm also prefers leaves that are near each other.
+    let mut below = topology.above.values().flatten();
+    match topology.plugin {
+        Plugin::Tree if below.all(|name| topology.leaves.contains_key(name)) => Ok(topology),
+        Plugin::Tree => Err(told(
+            &"switches above switches that have no nodes, allowed: one tier above the leaf switches, as weft slurm topology --skeleton writes it",
+        )),
+        Plugin::Block => Err(told(&"blocks, allowed: switches, of topology/tree")),
+    }
+}
+
 /// METRIC [over WORD] [log] TITLE.
-fn plot(text: &str) -> Checked<Plot> {
+fn plot(text: &str, registry: &Registry) -> Checked<Plot> {
     let mut words = text.split_whitespace().peekable();
     let name = words.next().unwrap_or_default();
     let over = words.next_if_eq(&"over").and_then(|_| words.next());
@@ -265,7 +328,7 @@ fn plot(text: &str) -> Checked<Plot> {
                 return Err("times of messages have an axis of their own, without over".to_owned());
             }
             LATENCIES => name.to_owned(),
-            name => metric(name)?,
+            name => registry.metric(name)?,
         },
         over: over.map(swept).transpose()?,
         logarithmic,

@@ -7,6 +7,7 @@ use weft_fabric::Sl;
 
 use super::parse_levels::LEVEL_MAX;
 use super::parse_traffic::{copy_rate, pair, pattern, pattern_keys, stream, traffic};
+use super::registry::Registry;
 use super::scenario::{Beside, Pairs, Placement, PlacementKind, Traffic};
 use super::values::{Checked, Values, number, span, unknown};
 
@@ -25,7 +26,7 @@ const JOB: [&str; 7] = [
 const BACKGROUND: &str = "off, bulk, rdma-read, uniform, permutation, shift, hotspot";
 
 /// NAME KIND key=value …; none where it is off.
-pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
+pub(super) fn job(text: &str, registry: &Registry) -> Checked<(String, Option<Beside>)> {
     let mut words = text.split_whitespace();
     let name = job_name(words.next().unwrap_or(""))?;
     let kind = words.next().unwrap_or("");
@@ -37,7 +38,7 @@ pub(super) fn job(text: &str) -> Checked<(String, Option<Beside>)> {
         key.is_some_and(|key| JOB.contains(&key))
     };
     let (about, own): (Vec<&str>, Vec<&str>) = words.partition(of_job);
-    let traffic = traffic(kind, own.iter().copied(), false)
+    let traffic = traffic(kind, own.iter().copied(), false, registry)
         .map_err(|what| format!("{what}; beside these, of any job: {}", JOB.join(", ")))?;
     let about = Values::read(about.into_iter(), about_job(&traffic))?;
     let beside = Beside {
@@ -68,7 +69,7 @@ fn placement(values: &Values<'_>) -> Checked<Option<Placement>> {
     match (values.get("placement"), values.get("hosts")) {
         (Some(kind), _) => placed(kind, values, KINDS).map(Some),
         (None, Some(hosts)) => Err(format!(
-            "hosts={hosts} of which? allowed with placement=block, placement=random, placement=switches"
+            "hosts={hosts} of which? allowed with placement=block, placement=random, placement=switches, placement=topology"
         )),
         (None, None) => Ok(None),
     }
@@ -87,7 +88,7 @@ pub(super) fn own_placement(text: &str) -> Checked<Option<Placement>> {
 }
 
 /// Kinds of placements.
-const KINDS: &str = "block, random, switches";
+const KINDS: &str = "block, random, switches, topology";
 
 fn placed(kind: &str, values: &Values<'_>, allowed: &str) -> Checked<Placement> {
     let hosts = values.get("hosts");
@@ -97,6 +98,7 @@ fn placed(kind: &str, values: &Values<'_>, allowed: &str) -> Checked<Placement> 
             "block" => PlacementKind::Block,
             "random" => PlacementKind::Random,
             "switches" => PlacementKind::Switches,
+            "topology" => PlacementKind::Topology,
             _ => return Err(unknown("placement", kind, allowed)),
         },
         hosts: hosts.transpose()?.map(|hosts| hosts as u32),
@@ -177,7 +179,9 @@ pub(super) fn stack(text: &str) -> Checked<Stack> {
     match text {
         "psm2" => Ok(Stack::PSM2),
         "opx" => Ok(Stack::OPX),
-        _ => Err(unknown("stack", text, "psm2, opx")),
+        "verbs" => Ok(Stack::VERBS),
+        "sockets" => Ok(Stack::IPOIB),
+        _ => Err(unknown("stack", text, "psm2, opx, verbs, sockets")),
     }
 }
 

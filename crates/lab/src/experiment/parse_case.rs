@@ -7,11 +7,13 @@ use std::time::Duration;
 use weft_dataplane::traffic::mpi::Stack;
 use weft_fabric::Sl;
 use weft_fabric::constants::BUFFER_UNIT;
+use weft_fabric::export::slurm::SlurmTopology;
 use weft_manager::sm::settings::Preemption;
 use weft_routing::{AdaptiveAlgorithm, AdaptiveSettings, EngineKind};
 
 use super::fabric::Fabric;
 use super::hardware::Hardware;
+use super::hardware_numbers::{Number, in_units};
 use super::links::{Links, SHOWN};
 use super::parse::{ScenarioError, at};
 use super::parse_beside::{JOBS_MAX, background, job, own_placement, stack};
@@ -20,6 +22,7 @@ use super::parse_levels::{self as levels, Group, LEVEL_MAX};
 use super::parse_published::Figure;
 use super::parse_sweep::{SWEEPS_MAX, Sweep};
 use super::parse_traffic::{pair, traffic};
+use super::registry::Registry;
 use super::scenario::{Beside, Case, Fault, LidOrder, Manager, Pairs, Placement, Point, Traffic};
 use super::size;
 use super::values::{Checked, Values, at_most, decimal, number, some_span, span, switch, unknown};
@@ -28,6 +31,8 @@ use super::values::{Checked, Values, at_most, decimal, number, some_span, span, 
 /// the most with which the buffers of 48 ports empty within 2 ms, the shortest head-of-line lifetime that
 /// is not checked packet by packet.
 const BUFFER_BYTES: (u64, u64) = (32 << 10, 512 << 10);
+/// Most hosts of a case.
+pub(super) const HOSTS_MAX: u64 = 1 << 20;
 /// Default time limit of a case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 /// Most links that a case keeps by their number.
@@ -36,7 +41,7 @@ const LINKS_MAX: u64 = 1 << 16;
 const MESSAGES_MAX: u64 = 1 << 20;
 /// Settings besides those of the hardware.
 const SETTINGS: &str = "experiment, let, plot, config, fabric, buffer, uplinks, gone, lid-order, engine, lmc, lanes, adaptive, \
-    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, placement, ranks, pairs, traffic, \
+    hoq-life, switch-lifetime, stall-count, max-dropped-lanes, qos-group, preemption, hosts, slurm-topology, placement, ranks, pairs, traffic, \
     sl, stack, background, job, fault, runs, warm-up, limit, may-not-end, links, intervals, messages, latencies, baseline, published, sweep, case";
 
 /// A case that may lack something.
@@ -55,8 +60,9 @@ pub(super) struct Partial {
     uplinks: Option<u32>,
     lid_order: LidOrder,
     manager: Manager,
-    hosts: Option<u32>,
+    pub(super) hosts: Option<u32>,
     scattered: bool,
+    pub(super) slurm: Option<Arc<SlurmTopology>>,
     /// With its line.
     pub(super) placement: Option<(Placement, usize)>,
     ranks: Option<u32>,
@@ -80,6 +86,8 @@ pub(super) struct Partial {
     pub(super) messages: Option<(u32, usize)>,
     pub(super) latencies: bool,
     pub(super) sweeps: Vec<Arc<Sweep>>,
+    /// Swept words: settings and what they are here.
+    pub(super) chosen: Vec<(String, String)>,
     pub(super) point: Option<Point>,
     pub(super) baseline: Option<(String, usize)>,
     pub(super) published: Vec<Figure>,
@@ -113,17 +121,29 @@ impl Partial {
     }
 
     /// A line of its own.
-    pub(super) fn set(&mut self, line: usize, word: &str, rest: &str) -> Checked<()> {
+    pub(super) fn set(
+        &mut self,
+        line: usize,
+        word: &str,
+        rest: &str,
+        registry: &Registry,
+    ) -> Checked<()> {
         match word {
             "published" => {
-                let figure = Figure::read(line, rest)?;
+                let figure = Figure::read(line, rest, registry)?;
                 for name in figure.names() {
                     self.note(line, name)?;
                 }
                 self.publish(figure);
             }
             "qos-group" => self.add_group(line, levels::group(rest)?)?,
-            "job" => self.add_job(line, rest)?,
+            "job" => self.add_job(line, rest, registry)?,
+            "traffic" => {
+                let mut words = rest.split_whitespace();
+                let kind = words.next().unwrap_or("");
+                self.traffic = Some((traffic(kind, words, true, registry)?, line));
+                self.note(line, word.to_owned())?;
+            }
             "fault" => self.add_fault(line, rest)?,
             "sweep" => self.add_sweep(line, rest)?,
             _ => {
@@ -146,8 +166,8 @@ impl Partial {
     }
 
     /// A job, in place of the one of the same name that all cases have.
-    fn add_job(&mut self, line: usize, text: &str) -> Checked<()> {
-        let (name, job) = job(text)?;
+    fn add_job(&mut self, line: usize, text: &str, registry: &Registry) -> Checked<()> {
+        let (name, job) = job(text, registry)?;
         self.note(line, format!("job {name}"))?;
         let before = self.jobs.len();
         self.jobs
@@ -196,18 +216,13 @@ impl Partial {
             "hosts" => {
                 let count = rest.strip_suffix("scattered").map(str::trim_end);
                 self.scattered = count.is_some();
-                self.hosts = Some(number(count.unwrap_or(rest), 1, 1 << 20)? as u32);
+                self.hosts = Some(number(count.unwrap_or(rest), 1, HOSTS_MAX)? as u32);
             }
             "placement" => {
                 self.placement = own_placement(rest)?.map(|placement| (placement, line));
             }
             "ranks" => self.ranks = Some(number(rest, 1, 1_024)? as u32),
             "pairs" => self.pairs = Some((pairs(rest)?, line)),
-            "traffic" => {
-                let mut words = rest.split_whitespace();
-                let kind = words.next().unwrap_or("");
-                self.traffic = Some((traffic(kind, words, true)?, line));
-            }
             "stack" => self.stack = Some(stack(rest)?),
             "sl" => self.sl = Some((Sl(number(rest, 0, LEVEL_MAX)? as u8), line)),
             "background" => {
@@ -290,7 +305,8 @@ impl Partial {
                 manager.preemption = levels::preemption(rest, default)?;
             }
             _ => {
-                let hardware = [&Hardware::KINDS[..], &Hardware::NUMBERS].concat();
+                let hardware = Hardware::KINDS.into_iter().chain(Number::words());
+                let hardware: Vec<&str> = hardware.collect();
                 let allowed = format!("{SETTINGS}, {}", hardware.join(", "));
                 return Err(unknown("setting", word, &allowed));
             }
@@ -340,6 +356,7 @@ impl Partial {
             lid_order: self.lid_order,
             hosts: self.hosts,
             scattered: self.scattered,
+            slurm: self.slurm,
             placement: self.placement.map(|(placement, _)| placement),
             ranks: self.ranks.unwrap_or(1),
             pairs: self.pairs.map_or(Pairs::Halves, |(pairs, _)| pairs),
@@ -404,11 +421,8 @@ fn adaptive(text: &str) -> Checked<Option<AdaptiveSettings>> {
 /// Bytes in whole units of buffer space.
 pub(super) fn buffer(text: &str) -> Checked<u32> {
     let (least, most) = BUFFER_BYTES;
-    let bytes = number(text, least, most)? as u32;
-    match bytes % BUFFER_UNIT {
-        0 => Ok(bytes),
-        _ => Err(format!("{text} is no multiple of {BUFFER_UNIT}")),
-    }
+    let bytes = number(text, least, most)?;
+    in_units(bytes, text, BUFFER_UNIT).map(|bytes| bytes as u32)
 }
 
 fn pairs(text: &str) -> Checked<Pairs> {

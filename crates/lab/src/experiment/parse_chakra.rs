@@ -8,40 +8,43 @@ use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
 use super::chakra_schema as schema;
 use super::chakra_schema::{Node, Nodes};
-use super::collective::{COLLECTIVES, Collective, Sequence};
+use super::collectives::{
+    self, AllGather, AllReduce, Alltoall, Barrier, Bcast, Collective, Gather, Member, Reduce,
+    ReduceScatter, Scatter, Sequence, TAGS,
+};
 use super::parse_goal::COMPUTE_MAX;
 use super::parse_traffic::BYTES_MAX;
 use super::traffic_file::{OPERATIONS_MAX, matched};
 use super::values::{Checked, at_most};
 
 /// A type of collective.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    AllReduce,
-    Reduce,
-    AllGather,
-    Gather,
-    Scatter,
-    Broadcast,
-    AllToAll,
-    ReduceScatter,
-    ReduceScatterBlock,
-    Barrier,
+struct Kind {
+    name: &'static str,
+    of: &'static dyn Collective,
+    has_root: bool,
 }
 
-/// The types with their names, by number.
-const KINDS: [(Kind, &str); 10] = [
-    (Kind::AllReduce, "ALL_REDUCE"),
-    (Kind::Reduce, "REDUCE"),
-    (Kind::AllGather, "ALL_GATHER"),
-    (Kind::Gather, "GATHER"),
-    (Kind::Scatter, "SCATTER"),
-    (Kind::Broadcast, "BROADCAST"),
-    (Kind::AllToAll, "ALL_TO_ALL"),
-    (Kind::ReduceScatter, "REDUCE_SCATTER"),
-    (Kind::ReduceScatterBlock, "REDUCE_SCATTER_BLOCK"),
-    (Kind::Barrier, "BARRIER"),
+/// The types by number.
+const KINDS: [Kind; 10] = [
+    kind("ALL_REDUCE", &AllReduce, false),
+    kind("REDUCE", &Reduce, true),
+    kind("ALL_GATHER", &AllGather, false),
+    kind("GATHER", &Gather, true),
+    kind("SCATTER", &Scatter, true),
+    kind("BROADCAST", &Bcast, true),
+    kind("ALL_TO_ALL", &Alltoall, false),
+    kind("REDUCE_SCATTER", &ReduceScatter, false),
+    kind("REDUCE_SCATTER_BLOCK", &ReduceScatter, false),
+    kind("BARRIER", &Barrier, false),
 ];
+/// Those of which bytes mean something else than to the collective: blocks for all members together, and none.
+const ALL_TO_ALL: usize = 6;
+const BARRIER: usize = 9;
+
+const fn kind(name: &'static str, of: &'static dyn Collective, has_root: bool) -> Kind {
+    Kind { name, of, has_root }
+}
+
 /// Longest name of a group, bytes.
 const NAME_MAX: u64 = 256;
 /// Processors of a rank: its accelerator, and the host's.
@@ -63,8 +66,8 @@ enum Work {
 /// What all members of a group must call alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Call {
-    kind: Kind,
-    name: &'static str,
+    /// Of [`KINDS`].
+    kind: usize,
     bytes: u64,
     root: Option<u64>,
 }
@@ -130,7 +133,7 @@ fn work(node: &Node, ranks: u32, speed: Option<f64>) -> Checked<Work> {
     };
     let tag = || -> Checked<u32> {
         let tag = node.number("comm_tag")?.unwrap_or(0);
-        within("comm_tag", tag, u64::from(COLLECTIVES) - 1).map(|tag| tag as u32)
+        within("comm_tag", tag, u64::from(TAGS) - 1).map(|tag| tag as u32)
     };
     Ok(Work::One(match node.kind {
         schema::METADATA | schema::MEM_LOAD | schema::MEM_STORE | schema::COMP => {
@@ -151,17 +154,15 @@ fn work(node: &Node, ranks: u32, speed: Option<f64>) -> Checked<Work> {
         },
         schema::COMM_COLL => {
             let most = KINDS.len() as u64 - 1;
-            let number = within("comm_type", given("comm_type")?, most)?;
-            let (kind, name) = KINDS[number as usize];
+            let kind = within("comm_type", given("comm_type")?, most)? as usize;
             let group = node.text("pg_name");
             within("length of pg_name", group.len() as u64, NAME_MAX)?;
             return Ok(Work::Collective {
                 group: group.to_owned(),
                 call: Call {
                     kind,
-                    name,
                     bytes: match kind {
-                        Kind::Barrier => 0,
+                        BARRIER => 0,
                         _ => bytes()?,
                     },
                     root: node.number("root_rank")?,
@@ -324,38 +325,27 @@ impl Groups {
             return Ok(());
         };
         let tag = (number * self.0.len() + of) as u64;
-        let tag = within("collectives", tag, u64::from(COLLECTIVES) - 1)?;
+        let tag = within("collectives", tag, u64::from(TAGS) - 1)?;
         let place = |rank: u64| {
             let rank = u32::try_from(rank).ok()?;
             members.binary_search(&rank).ok().map(|place| place as u32)
         };
-        let one = Collective {
-            members,
-            place: place(rank.into()).unwrap_or(0),
-            tag: COLLECTIVES + tag as u32,
-        };
+        let place_here = place(rank.into()).unwrap_or(0);
+        let member = Member::new(members, place_here, TAGS + tag as u32);
+        let kind = &KINDS[call.kind];
         // The first member, where none is named.
-        let root = || {
-            let first = members.first().copied().map_or(0, u64::from);
-            let root = call.root.unwrap_or(first);
-            place(root).ok_or_else(|| format!("root_rank {root} is no member"))
+        let root = match call.root.filter(|_| kind.has_root) {
+            Some(root) => place(root).ok_or_else(|| format!("root_rank {root} is no member"))?,
+            None => 0,
         };
-        match call.kind {
-            Kind::AllReduce => one.all_reduce(state, call.bytes),
-            Kind::Reduce => one.reduce(state, root()?, call.bytes),
-            Kind::AllGather => one.all_gather(state, call.bytes),
-            Kind::Gather => one.gather(state, root()?, call.bytes),
-            Kind::Scatter => one.scatter(state, root()?, call.bytes),
-            Kind::Broadcast => one.bcast(state, root()?, call.bytes),
-            // Blocks of one size, in which all bytes have room.
-            Kind::AllToAll => {
-                one.alltoall(state, call.bytes.div_ceil(members.len().max(1) as u64));
-            }
-            Kind::ReduceScatter | Kind::ReduceScatterBlock => {
-                one.reduce_scatter(state, call.bytes);
-            }
-            Kind::Barrier => one.barrier(state),
-        }
+        // Blocks of one size, in which all bytes have room.
+        let bytes = match call.kind {
+            ALL_TO_ALL => call.bytes.div_ceil(members.len().max(1) as u64),
+            _ => call.bytes,
+        };
+        let seed = 0;
+        kind.of
+            .act(member, collectives::Call { bytes, root, seed }, state);
         Ok(())
     }
 }
@@ -374,7 +364,8 @@ fn numbered(steps: &[Step]) -> impl Iterator<Item = (&str, usize, Call)> {
 }
 
 fn named(call: Call) -> String {
-    let Call { name, bytes, .. } = call;
+    let Call { kind, bytes, .. } = call;
+    let name = KINDS[kind].name;
     match call.root {
         Some(root) => format!("{name} of {bytes} bytes, root_rank {root}"),
         None => format!("{name} of {bytes} bytes"),

@@ -11,7 +11,7 @@ use super::parse::{ScenarioError, at};
 use super::parse_beside::goes_beside;
 use super::parse_case::{LIMIT, Partial};
 use super::parse_sweep::value;
-use super::scenario::{Beside, Case, LATENCIES, Plot, Traffic};
+use super::scenario::{Beside, Case, LATENCIES, Placement, PlacementKind, Plot, Traffic};
 use super::values::{Checked, unknown};
 
 impl Partial {
@@ -62,6 +62,7 @@ impl Partial {
             at(*line, self.in_time(traffic, fault.at))?;
         }
         self.check_followed(traffic)?;
+        self.check_slurm()?;
         match (traffic, self.faults.first()) {
             (Traffic::Bisection { .. } | Traffic::AllPairs { .. }, Some((_, line))) => {
                 let what = "nothing happens to the fabric beside this traffic, allowed beside all but \
@@ -95,6 +96,22 @@ impl Partial {
             return at(line, Err(what.to_owned()));
         }
         Ok(())
+    }
+
+    /// Whether there is what placements by Slurm's topology need.
+    fn check_slurm(&self) -> Result<(), ScenarioError> {
+        let is_meant = |one: &Placement| one.kind == PlacementKind::Topology;
+        let own = self.placement.iter().filter(|(one, _)| is_meant(one));
+        let own = own.map(|(_, line)| *line);
+        let beside = self.beside();
+        let beside = beside.filter(|(one, _)| one.placement.as_ref().is_some_and(is_meant));
+        match own.chain(beside.map(|(_, line)| *line)).next() {
+            Some(line) if self.slurm.is_none() => {
+                let what = "placement by the topology of Slurm, of which there is none: add slurm-topology FILE";
+                at(line, Err(what.to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether something can happen while a case runs, as far as that is known before.
@@ -187,6 +204,15 @@ fn comparable(case: &Partial, base: &Partial) -> Checked<()> {
                 "case {name:?} sweeps {word}: only a case that sweeps {word} can be compared with it"
             ));
         };
+        if there.is_choice() {
+            if here.values.iter().all(|one| there.values.contains(one)) {
+                continue;
+            }
+            let word = &there.word;
+            return Err(format!(
+                "case {name:?} does not sweep all these words of {word}, allowed: some of its own"
+            ));
+        }
         let values = |words: &[String]| -> Checked<Vec<f64>> {
             words.iter().map(|text| value(&here.word, text)).collect()
         };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::parse::ScenarioError;
 use super::parse_sweep::{Sweep, swept, value};
 use super::published::{Bound, Published, Wanted};
-use super::values::{Checked, decimal, metric, signed};
+use super::registry::Registry;
+use super::values::{Checked, decimal, signed};
 
 /// Largest value that can be published, and largest percentage.
 const VALUE_MAX: f64 = 1e15;
@@ -25,7 +26,7 @@ pub(super) struct Figure {
 
 impl Figure {
     /// The text after `published`.
-    pub(super) fn read(line: usize, text: &str) -> Checked<Self> {
+    pub(super) fn read(line: usize, text: &str, registry: &Registry) -> Checked<Self> {
         let (text, given) = match text.split_once(" given") {
             Some((_, "")) => return Err("given says no reason".to_owned()),
             Some((figure, reason)) if reason.starts_with(' ') => (figure, Some(reason.trim())),
@@ -48,8 +49,12 @@ impl Figure {
             }
         }
         let published = match figure {
-            [name, number, percent] if !is_bound(number) => near(name, number, percent)?,
-            [name, bounds @ ..] if matches!(bounds.len(), 2 | 4) => within(name, bounds)?,
+            [name, number, percent] if !is_bound(number) => {
+                near(registry.metric(name)?, number, percent)?
+            }
+            [name, bounds @ ..] if matches!(bounds.len(), 2 | 4) => {
+                within(registry.metric(name)?, bounds)?
+            }
             _ => return Err(format!("{text:?} is not of the form {FORM}")),
         };
         Ok(Self {
@@ -199,11 +204,11 @@ fn is_bound(word: &str) -> bool {
     matches!(word, "at-least" | "above" | "at-most" | "below")
 }
 
-fn near(name: &str, number: &str, percent: &str) -> Checked<Published> {
+fn near(metric: String, number: &str, percent: &str) -> Checked<Published> {
     let within = percent.strip_suffix('%');
     let within = within.ok_or_else(|| format!("{percent:?} is no percentage such as 1%"))?;
     Ok(Published {
-        metric: metric(name)?,
+        metric,
         wanted: Wanted::Near {
             value: decimal(number, VALUE_MAX)?,
             within: decimal(within, PERCENT_MAX)?,
@@ -212,7 +217,7 @@ fn near(name: &str, number: &str, percent: &str) -> Checked<Published> {
     })
 }
 
-fn within(name: &str, words: &[&str]) -> Checked<Published> {
+fn within(metric: String, words: &[&str]) -> Checked<Published> {
     let (mut least, mut most) = (None, None);
     for pair in words.chunks(2) {
         let [word, number] = pair else { continue };
@@ -234,7 +239,7 @@ fn within(name: &str, words: &[&str]) -> Checked<Published> {
         });
     }
     let published = Published {
-        metric: metric(name)?,
+        metric,
         wanted: Wanted::Within { least, most },
         given: None,
     };

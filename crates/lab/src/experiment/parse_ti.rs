@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{Operation, RankSchedule};
 
-use super::collective::{COLLECTIVES, Collective, Sequence};
+use super::collectives::{
+    Alltoall, Barrier, Bcast, Call, Collective, Member, Reduce, Sequence, TAGS,
+};
 use super::parse_traffic::BYTES_MAX;
 use super::size::RANKS_MAX;
 use super::traffic_file::{OPERATIONS_MAX, matched};
@@ -86,36 +88,40 @@ impl Actor<'_> {
     }
 
     fn collective(self, state: &mut Rank, action: &str, words: &[&str]) -> Checked<()> {
-        let one = Collective {
-            members: self.all,
-            place: self.rank,
-            tag: COLLECTIVES + state.collectives,
-        };
+        let member = Member::new(self.all, self.rank, TAGS + state.collectives);
         let sequence = &mut state.sequence;
+        let call = |bytes, root| Call {
+            bytes,
+            root,
+            seed: 0,
+        };
         match (action, words) {
-            ("barrier", []) => one.barrier(sequence),
+            ("barrier", []) => Barrier.act(member, call(0, 0), sequence),
             ("bcast", [count, root, kind @ ..]) => {
-                one.bcast(sequence, self.peer(root)?, elements(count, kind)?);
+                let call = call(elements(count, kind)?, self.peer(root)?);
+                Bcast.act(member, call, sequence);
             }
             ("reduce", [count, flops, root, kind @ ..]) => {
-                one.reduce(sequence, self.peer(root)?, elements(count, kind)?);
+                let call = call(elements(count, kind)?, self.peer(root)?);
+                Reduce.act(member, call, sequence);
                 sequence.go(self.compute(flops)?);
             }
             ("allreduce", [count, flops, kind @ ..]) => {
-                let bytes = elements(count, kind)?;
-                one.reduce(sequence, 0, bytes);
+                let call = call(elements(count, kind)?, 0);
+                Reduce.act(member, call, sequence);
                 sequence.go(self.compute(flops)?);
-                one.bcast(sequence, 0, bytes);
+                Bcast.act(member, call, sequence);
             }
             ("alltoall", [count, _, kind @ ..]) => {
-                one.alltoall(sequence, elements(count, &kind[..kind.len().min(1)])?);
+                let bytes = elements(count, &kind[..kind.len().min(1)])?;
+                Alltoall.act(member, call(bytes, 0), sequence);
             }
             _ => {
                 let text = [&[action], words].concat().join(" ");
                 return Err(unknown("action", &text, ACTIONS));
             }
         }
-        state.collectives = (state.collectives + 1) % COLLECTIVES;
+        state.collectives = (state.collectives + 1) % TAGS;
         Ok(())
     }
 
@@ -131,7 +137,7 @@ impl Actor<'_> {
 }
 
 fn tag_of(text: &str) -> Checked<u32> {
-    number(text, 0, u64::from(COLLECTIVES) - 1).map(|tag| tag as u32)
+    number(text, 0, u64::from(TAGS) - 1).map(|tag| tag as u32)
 }
 
 /// COUNT and the datatype, or none for bytes.

@@ -3,7 +3,10 @@
 use weft_dataplane::constants::ALL_PAIRS_SKIP;
 use weft_dataplane::traffic::mpi::{ExchangeOrder, Load};
 
+use super::collectives::Chosen;
+use super::registry::Registry;
 use super::scenario::{StreamPattern, Traffic};
+use super::size::RANKS_MAX;
 use super::values::{Checked, Values, decimal, number, rate, some_span, unknown};
 
 /// Most bytes of a message in a scenario.
@@ -16,7 +19,9 @@ const READ_BYTES: (u64, u64) = (1, 1 << 30);
 /// Maximum number of unmeasured iterations.
 const SKIP_MAX: u64 = 1 << 20;
 const TRAFFIC: &str = "osu_bw, osu_bibw, osu_mbw_mr, biband, iperf, osu_latency, osu_multi_lat, \
-    mpi_nxnlatbw, alltoall, bulk, ib_read_bw, uniform, permutation, shift, hotspot, bisection";
+    mpi_nxnlatbw, alltoall, collective=NAME, bulk, ib_read_bw, uniform, permutation, shift, hotspot, bisection";
+/// What stands before the name of a collective.
+const COLLECTIVE: &str = "collective=";
 /// Bytes of a file that is copied, and reads of ib_read_bw (perftest's default), where nothing is said and
 /// there is nothing else whose end could end them.
 const FILE_BYTES: u64 = 64 << 20;
@@ -29,7 +34,11 @@ pub(super) fn traffic<'a>(
     kind: &str,
     words: impl Iterator<Item = &'a str>,
     ends: bool,
+    registry: &Registry,
 ) -> Checked<Traffic> {
+    if let Some(name) = kind.strip_prefix(COLLECTIVE) {
+        return collective(registry.collective(name)?, words);
+    }
     match kind {
         "osu_bw" | "osu_bibw" | "osu_mbw_mr" | "biband" | "iperf" => bandwidth(kind, words),
         "osu_latency" | "osu_multi_lat" | "mpi_nxnlatbw" => latency(kind, words),
@@ -59,6 +68,17 @@ pub(super) fn traffic<'a>(
             stream(pattern(kind, &values)?, &values)
         }
     }
+}
+
+/// Ranks that call a collective, one time after the other.
+fn collective<'a>(of: Chosen, words: impl Iterator<Item = &'a str>) -> Checked<Traffic> {
+    let values = Values::read(words, &["bytes", "root", "iterations"])?;
+    Ok(Traffic::Collective {
+        of,
+        bytes: bytes(&values, 8, MESSAGE_BYTES)?,
+        root: values.number("root", 0, 0, RANKS_MAX - 1)? as u32,
+        iterations: values.number("iterations", 1, 1, 1 << 20)? as u32,
+    })
 }
 
 fn exchange_order(text: &str) -> Checked<ExchangeOrder> {
@@ -227,7 +247,8 @@ pub(super) fn with_bytes(traffic: &Traffic, text: &str) -> Checked<Traffic> {
         Traffic::Bandwidth { bytes, .. } => *bytes = size(BANDWIDTH_BYTES)?,
         Traffic::Latency { bytes, .. }
         | Traffic::AllPairs { bytes, .. }
-        | Traffic::AllToAll { bytes, .. } => *bytes = size(MESSAGE_BYTES)?,
+        | Traffic::AllToAll { bytes, .. }
+        | Traffic::Collective { bytes, .. } => *bytes = size(MESSAGE_BYTES)?,
         Traffic::Stream { bytes, .. } => *bytes = size(PACKET_BYTES)? as u32,
         Traffic::Copies {
             load: Load::Read,

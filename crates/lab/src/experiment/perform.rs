@@ -47,6 +47,12 @@ pub enum ExperimentError {
         /// Why.
         what: String,
     },
+    /// A collective cannot be called so.
+    #[error("{what}")]
+    Traffic {
+        /// Why.
+        what: String,
+    },
     /// A fault of a part that does not exist.
     #[error("fault: {what}")]
     Fault {
@@ -316,7 +322,7 @@ pub fn perform_all(
 }
 
 /// Adds to each case that names a baseline how it compares with it: `shorter` for times and
-/// latencies, `of_baseline` for bandwidths; and `step` where one was published.
+/// latencies, `of_baseline` for bandwidths; `step` where one was published; and the metrics that a program has added.
 pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
     for index in 0..outcomes.len().min(scenario.cases.len()) {
         let case = &scenario.cases[index];
@@ -335,6 +341,13 @@ pub fn compare(scenario: &Scenario, outcomes: &mut [Outcome]) {
         let step = step.map(|part| measurement("step", 100.0 * (part - 1.0), "%"));
         let found: Vec<Measurement> = [shorter, share, step].into_iter().flatten().collect();
         outcomes[index].measurements.extend(found);
+        let outcome = &outcomes[index];
+        let added = scenario.metrics.0.iter().filter_map(|metric| {
+            let value = metric.of(outcome).filter(|value| value.is_finite())?;
+            Some(measurement(metric.name(), value, metric.unit()))
+        });
+        let added: Vec<Measurement> = added.collect();
+        outcomes[index].measurements.extend(added);
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use weft_dataplane::Network;
 use weft_dataplane::packets::Random;
 use weft_dataplane::traffic::Hosts;
+use weft_fabric::export::slurm::SlurmTopology;
 
 use super::perform::ExperimentError;
 use super::place::edge;
+use super::placement_slurm::best_fit;
 use super::scenario::{Case, Placement, PlacementKind};
 
 /// Hosts by number, in the order in which ranks stand on them.
@@ -35,6 +37,7 @@ impl Placed {
         let mut free = Free {
             network,
             hosts,
+            slurm: case.slurm.as_deref(),
             left: all.to_vec(),
             random: Random::new(seed),
         };
@@ -68,6 +71,7 @@ impl Placed {
 struct Free<'a> {
     network: &'a Network,
     hosts: &'a Hosts,
+    slurm: Option<&'a SlurmTopology>,
     /// In the fabric's order.
     left: Vec<u32>,
     random: Random,
@@ -93,6 +97,7 @@ impl Free<'_> {
             PlacementKind::Block => self.left.clone(),
             PlacementKind::Random => self.shuffled(),
             PlacementKind::Switches => self.dealt(),
+            PlacementKind::Topology => self.by_slurm(wanted)?,
         };
         given.truncate(wanted);
         let mut taken = given.clone();
@@ -105,6 +110,21 @@ impl Free<'_> {
         let mut all = self.left.clone();
         self.random.shuffle(&mut all);
         all
+    }
+
+    /// As Slurm gives out nodes, which have the first word of their HFIs' descriptions as names.
+    fn by_slurm(&self, wanted: usize) -> Result<Vec<u32>, ExperimentError> {
+        let name = |host: u32| {
+            let node = self.network.node_of(self.hosts.get(host)?.port);
+            let description = self.network.topology().node(node)?.description.text();
+            let first = description.split_whitespace().next()?;
+            Some((host, first.to_owned()))
+        };
+        let free: Vec<(u32, String)> = self.left.iter().filter_map(|host| name(*host)).collect();
+        match self.slurm {
+            Some(topology) => best_fit(topology, &free, wanted),
+            None => Ok(self.left.clone()),
+        }
     }
 
     /// One of each edge switch, then another one of each, and so on.

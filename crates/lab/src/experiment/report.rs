@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use weft_dataplane::packets::MILLI;
 
 use super::links::SHOWN;
-use super::perform::{Outcome, PERCENTILES, asked_latencies};
+use super::perform::{Measurement, Outcome, PERCENTILES, asked_latencies};
 use super::published::{Published, Verdict, Wanted};
 use super::scenario::{Case, Point, Scenario, Swept};
 use super::values::micros;
@@ -236,10 +236,23 @@ fn columns<'a>(cases: &[(&'a Case, &'a Outcome)]) -> Vec<(&'a str, &'a str)> {
 /// Measured value at one point of a curve, marked if it differs from the published one.
 fn at(case: &Case, outcome: &Outcome, metric: &str) -> String {
     match (outcome.get(metric), case.figure(metric)) {
-        (Some(one), Some(figure)) if !figure.holds(one.value) => format!("{} ✗", digits(one.value)),
-        (Some(one), _) => digits(one.value),
+        (Some(one), Some(figure)) if !figure.holds(one.value) => format!("{} ✗", interval(one)),
+        (Some(one), _) => interval(one),
         (None, Some(_)) => NOT_MEASURED_MARKED.to_owned(),
         (None, None) => "–".to_owned(),
+    }
+}
+
+/// A value, with the least and the most of several runs where these differ.
+fn interval(one: &Measurement) -> String {
+    match one
+        .spread
+        .map(|(least, most)| (digits(least), digits(most)))
+    {
+        Some((least, most)) if least != most => {
+            format!("{} ({least} to {most})", digits(one.value))
+        }
+        _ => digits(one.value),
     }
 }
 

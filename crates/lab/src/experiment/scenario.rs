@@ -1,6 +1,7 @@
 //! Description of an experiment: cases that differ in a few settings.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,15 +9,18 @@ use weft_dataplane::packets::Picos;
 use weft_dataplane::traffic::mpi::{ExchangeOrder, Load, RankSchedule, Stack};
 use weft_dataplane::training::Stuck;
 use weft_fabric::Sl;
+use weft_fabric::export::slurm::SlurmTopology;
 use weft_manager::Settings;
 use weft_manager::congestion::CongestionSettings;
 use weft_manager::sm::settings::{Level, Preemption};
 use weft_routing::{AdaptiveSettings, EngineKind};
 
+use super::collectives::Chosen;
 use super::fabric::Fabric;
 use super::hardware::Hardware;
 use super::links::Links;
 use super::published::Published;
+use super::registry::Metric;
 use super::values::picos;
 
 /// An experiment.
@@ -29,6 +33,20 @@ pub struct Scenario {
     pub cases: Vec<Case>,
     /// Its plots.
     pub plots: Vec<Plot>,
+    /// Metrics that a program has added.
+    pub metrics: Metrics,
+}
+
+/// Metrics that a program has added to those of this crate.
+#[derive(Clone, Default)]
+pub struct Metrics(pub(super) Vec<Arc<dyn Metric>>);
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|one| one.name()))
+            .finish()
+    }
 }
 
 /// What a plot has instead of a metric: the times of messages and packets.
@@ -122,6 +140,8 @@ pub struct Case {
     pub hosts: Option<u32>,
     /// They are drawn from all by the seed, in the fabric's order; else they are the first.
     pub scattered: bool,
+    /// What Slurm knows of the fabric, for placements by it.
+    pub slurm: Option<Arc<SlurmTopology>>,
     /// Which of the hosts have the ranks of its own traffic; none for all, in the fabric's order.
     pub placement: Option<Placement>,
     /// Ranks on each host: the first ones are on the first host, and so on.
@@ -381,6 +401,8 @@ pub enum PlacementKind {
     Random,
     /// One of each edge switch in turns.
     Switches,
+    /// As Slurm gives them out, by the case's topology of it.
+    Topology,
 }
 
 /// Communicating ranks, by number.
@@ -446,6 +468,17 @@ pub enum Traffic {
         order: ExchangeOrder,
         /// Most steps of a rank at a time.
         overlap: u32,
+    },
+    /// A collective made of messages.
+    Collective {
+        /// Which.
+        of: Chosen,
+        /// Bytes of a call.
+        bytes: u64,
+        /// Its root.
+        root: u32,
+        /// Calls, one after the other.
+        iterations: u32,
     },
     /// Copies over sockets, or ib_read_bw.
     Copies {
@@ -526,7 +559,7 @@ impl Traffic {
         match self {
             Self::Bandwidth { .. } | Self::Copies { .. } => "bandwidth",
             Self::Latency { .. } | Self::AllPairs { .. } | Self::Stream { .. } => "latency",
-            Self::AllToAll { .. } | Self::File { .. } => "time",
+            Self::AllToAll { .. } | Self::Collective { .. } | Self::File { .. } => "time",
             Self::Bisection { .. } => "bisection",
         }
     }

@@ -69,6 +69,7 @@ fn messages(traffic: &Traffic, ranks: u64, pairs: &Pairs) -> u64 {
         Traffic::AllToAll { overlap, .. } => {
             return ranks * u64::from(*overlap).min(ranks.saturating_sub(1));
         }
+        Traffic::Collective { .. } => return ranks,
         Traffic::File { ranks, .. } => {
             let all = ranks.iter().flat_map(|rank| &rank.operations);
             return all

@@ -1,15 +1,17 @@
 //! Messages as a case or a job describes them: the benchmark that sends them, and its results.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use weft_dataplane::constants::{ALL_PAIRS_WINDOW, LATENCY_LARGE, LATENCY_SKIP};
 use weft_dataplane::packets::{MICRO, Picos};
 use weft_dataplane::traffic::mpi::{
     AllToAll, Bandwidth, BandwidthOptions, Benchmark, Copies, CopiesOptions, ExchangeOptions,
-    PingPong, Schedule, Stack,
+    Operation, PingPong, RankSchedule, Schedule, Stack,
 };
 
-use super::perform::{Measurement, measurement};
+use super::collectives::{Call, schedules};
+use super::perform::{ExperimentError, Measurement, measurement};
 use super::scenario::Traffic;
 use super::values::micros;
 
@@ -31,25 +33,41 @@ pub(super) fn stack(traffic: &Traffic, mpi: Stack) -> Stack {
     }
 }
 
-/// The benchmark of some traffic between pairs of ranks, or all of `ranks`; none where it is of something
-/// else than messages that begin once. `seed` draws what is random in it.
-pub(super) fn benchmark(
-    traffic: &Traffic,
-    pairs: Vec<(u32, u32)>,
-    ranks: Range<u32>,
-    seed: u64,
-) -> Option<Benchmark> {
-    Some(match *traffic {
+/// Messages of some traffic.
+pub(super) struct Task<'a> {
+    pub(super) traffic: &'a Traffic,
+    pub(super) stack: Stack,
+    /// Pairs of ranks, if it has some.
+    pub(super) pairs: Vec<(u32, u32)>,
+    /// All ranks that it has.
+    pub(super) ranks: Range<u32>,
+    /// Draws what is random in it.
+    pub(super) seed: u64,
+}
+
+/// Its benchmark; none where it is of something else than messages that begin once.
+///
+/// # Errors
+/// [`ExperimentError::Traffic`] for a collective that cannot be called so.
+pub(super) fn benchmark(task: Task<'_>) -> Result<Option<Benchmark>, ExperimentError> {
+    let Task {
+        traffic,
+        stack,
+        pairs,
+        ranks,
+        seed,
+    } = task;
+    Ok(Some(match *traffic {
         Traffic::Bandwidth {
             bytes,
             window,
             skip,
             iterations,
             both_ways,
-            ip,
+            ..
         } => Benchmark::Bandwidth(Bandwidth::new(BandwidthOptions {
             pairs,
-            bytes: on_link(bytes, ip),
+            bytes: stack.on_link(bytes),
             window,
             skip,
             iterations,
@@ -61,6 +79,7 @@ pub(super) fn benchmark(
             iterations,
         } => {
             let skip = skip.unwrap_or_else(|| latency_skip(bytes));
+            let bytes = stack.on_link(bytes);
             Benchmark::PingPong(PingPong::new(pairs, bytes, skip, iterations))
         }
         Traffic::AllToAll {
@@ -71,7 +90,7 @@ pub(super) fn benchmark(
             overlap,
         } => {
             let options = ExchangeOptions {
-                bytes,
+                bytes: stack.on_link(bytes),
                 skip,
                 iterations,
                 order,
@@ -79,6 +98,17 @@ pub(super) fn benchmark(
                 seed,
             };
             Benchmark::AllToAll(AllToAll::new(ranks, options))
+        }
+        Traffic::Collective {
+            ref of,
+            bytes,
+            root,
+            iterations,
+        } => {
+            let call = Call { bytes, root, seed };
+            let all = schedules(&*of.0, ranks.len() as u32, call, iterations);
+            let all = all.map_err(|what| ExperimentError::Traffic { what })?;
+            Benchmark::Schedule(Schedule::new(ranks.start, on_link(all, &stack)))
         }
         Traffic::Copies {
             load,
@@ -95,12 +125,26 @@ pub(super) fn benchmark(
             both_ways,
         })),
         Traffic::File { ranks: ref of, .. } => {
-            Benchmark::Schedule(Schedule::new(ranks.start, of.clone()))
+            let all = match stack.on_link(0) {
+                0 => of.clone(),
+                _ => Arc::new(on_link(of.to_vec(), &stack)),
+            };
+            Benchmark::Schedule(Schedule::new(ranks.start, all))
         }
         Traffic::AllPairs { .. } | Traffic::Bisection { .. } | Traffic::Stream { .. } => {
-            return None;
+            return Ok(None);
         }
-    })
+    }))
+}
+
+/// Operations whose messages have the bytes that they are on the link.
+fn on_link(mut all: Vec<RankSchedule>, stack: &Stack) -> Vec<RankSchedule> {
+    for operation in all.iter_mut().flat_map(|rank| &mut rank.operations) {
+        if let Operation::Send { bytes, .. } = operation {
+            *bytes = stack.on_link(*bytes);
+        }
+    }
+    all
 }
 
 /// Benchmark of bandwidths between all pairs: windows of messages, one before the measurement and one
@@ -116,28 +160,26 @@ pub(super) fn of_all_pairs(pairs: Vec<(u32, u32)>, bytes: u64) -> Bandwidth {
     })
 }
 
-/// Bytes of IP packets, with their headers, that carry the user's `bytes`.
-fn on_link(bytes: u64, ip: bool) -> u64 {
-    use weft_dataplane::constants::{IPOIB_ENCAPSULATION, IPOIB_MTU, TCP_HEADERS};
-    if !ip {
-        return bytes;
-    }
-    let packets = bytes.div_ceil(IPOIB_MTU - TCP_HEADERS);
-    bytes + packets * (TCP_HEADERS + IPOIB_ENCAPSULATION)
-}
-
 /// Results of a benchmark at `now`, at its end, or at the end of the traffic for which it
 /// ran; empty before it has begun.
-pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> Vec<Measurement> {
+pub(super) fn results(
+    (traffic, stack): (&Traffic, Stack),
+    benchmark: &Benchmark,
+    now: Picos,
+) -> Vec<Measurement> {
     match benchmark {
-        Benchmark::Bandwidth(one) => bandwidth(traffic, one),
+        Benchmark::Bandwidth(one) => bandwidth((traffic, stack), one),
         Benchmark::PingPong(one) => latencies(&one.latencies().unwrap_or_default()),
         Benchmark::AllToAll(one) => {
             let time = one.time().unwrap_or(0) as f64;
             vec![measurement("time", time / MICRO as f64, "us")]
         }
         Benchmark::Schedule(one) => {
-            let time = one.time().unwrap_or(0) as f64;
+            let times = match traffic {
+                Traffic::Collective { iterations, .. } => *iterations,
+                _ => 1,
+            };
+            let time = one.time().unwrap_or(0) as f64 / f64::from(times);
             vec![measurement("time", time / MICRO as f64, "us")]
         }
         Benchmark::Copies(one) => {
@@ -151,11 +193,11 @@ pub(super) fn results(traffic: &Traffic, benchmark: &Benchmark, now: Picos) -> V
     }
 }
 
-fn bandwidth(traffic: &Traffic, program: &Bandwidth) -> Vec<Measurement> {
-    let Traffic::Bandwidth { bytes, ip, .. } = *traffic else {
+fn bandwidth((traffic, stack): (&Traffic, Stack), program: &Bandwidth) -> Vec<Measurement> {
+    let Traffic::Bandwidth { bytes, .. } = *traffic else {
         return Vec::new();
     };
-    let on_link = on_link(bytes, ip).max(1) as f64;
+    let on_link = stack.on_link(bytes).max(1) as f64;
     let measured = program.bytes_per_second().unwrap_or(0.0) * bytes as f64 / on_link;
     let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
     let mut found = rates(measured);

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use super::assumed::Assumed;
 use super::parse::CASES_MAX;
 use super::perform::{Measurement, Outcome};
+use super::registry::Registry;
 use super::report::{cell, digits, with_unit};
 use super::scenario::{AtBound, Case, Scenario, Swept};
-use super::values::{Checked, at_most, metric};
+use super::values::{Checked, at_most};
 use super::{chart_tornado, parse_sweep};
 
 /// A metric of a case, and how it changes.
@@ -61,17 +62,17 @@ impl Bar {
 }
 
 /// Each case, followed by the same with each assumed constant at each of its bounds. A constant that a case sets is
-/// not assumed there.
+/// not assumed there, and one that nothing of it reads cannot matter.
 ///
 /// # Errors
 /// An unknown metric, or more cases than a scenario may have.
-pub fn spread(scenario: &Scenario, of: &str) -> Checked<Scenario> {
-    metric(of)?;
+pub fn spread(scenario: &Scenario, of: &str, registry: &Registry) -> Checked<Scenario> {
+    registry.metric(of)?;
     let mut cases = Vec::new();
     for case in &scenario.cases {
         cases.push(case.clone());
         for assumed in Assumed::ALL {
-            if assumed.is_taken(case) {
+            if assumed.is_taken(case) && is_used(scenario, case, assumed) {
                 for text in assumed.bounds {
                     cases.push(at_bound(case, &assumed, text)?);
                 }
@@ -87,6 +88,17 @@ pub fn spread(scenario: &Scenario, of: &str) -> Checked<Scenario> {
         cases,
         ..scenario.clone()
     })
+}
+
+/// Whether a constant can matter to a case, or to what it is compared with.
+fn is_used(scenario: &Scenario, case: &Case, assumed: Assumed) -> bool {
+    let series = |one: &Case| one.point.as_ref().map(|point| point.series.clone());
+    let is_baseline = |one: &&Case| {
+        let name = case.baseline.as_ref();
+        name.is_some() && (name == Some(&one.name) || name == series(one).as_ref())
+    };
+    let mut baselines = scenario.cases.iter().filter(is_baseline);
+    assumed.is_used(case) || baselines.any(|one| assumed.is_used(one))
 }
 
 fn at_bound(case: &Case, assumed: &Assumed, text: &str) -> Checked<Case> {
@@ -185,6 +197,7 @@ pub fn table(scenario: &Scenario, outcomes: &[Outcome], metric: &str) -> String 
                 word,
                 taken,
                 bounds: [least, most],
+                ..
             } = bar.assumed;
             let values = bar.values.map(|value| value.map_or("–".to_owned(), digits));
             let change =

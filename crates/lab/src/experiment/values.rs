@@ -4,22 +4,11 @@ use std::time::Duration;
 
 use weft_dataplane::packets::{MICRO, NANO, Picos};
 
-use super::scenario::METRICS;
-
 /// The value, or the error and the allowed values.
 pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn unknown(what: &str, text: &str, allowed: &str) -> String {
     format!("unknown {what} {text:?}, allowed: {allowed}")
-}
-
-/// One of [`METRICS`], or `JOB.METRIC`.
-pub(super) fn metric(text: &str) -> Checked<String> {
-    let name = text.split_once('.').map_or(text, |(_, metric)| metric);
-    match METRICS.contains(&name) {
-        true => Ok(text.to_owned()),
-        false => Err(unknown("metric", name, &METRICS.join(", "))),
-    }
 }
 
 /// Whether something is not too many.

@@ -13,9 +13,9 @@ mod work;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use crate::experiment::parse::TEXT_MAX;
+use crate::experiment::{Registry, Scenario, compare, report, tornado};
 use weft_fabric::text::for_terminal;
-use weft_lab::experiment::parse::TEXT_MAX;
-use weft_lab::experiment::{Scenario, compare, report, tornado};
 
 use parts::Part;
 use seen::Seen;
@@ -117,8 +117,11 @@ struct Experiment {
 
 /// Runs all cases of all scenarios; returns whether all published figures were reproduced, and the
 /// text to print.
-pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
-    let files = arguments.files.iter().map(|file| read(file, arguments));
+pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Result<(bool, String), String> {
+    let files = arguments
+        .files
+        .iter()
+        .map(|file| read(file, arguments, registry));
     let experiments = files.collect::<Result<Vec<_>, _>>()?;
     sinks::check(arguments, &experiments)?;
     let all = work::all(&experiments, arguments.seed);
@@ -152,19 +155,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(bool, String), String> {
     Ok((held, text))
 }
 
-fn read(file: &Path, arguments: &Arguments) -> Result<Experiment, String> {
+fn read(file: &Path, arguments: &Arguments, registry: &Registry) -> Result<Experiment, String> {
     let name = file.display();
     let mut text = files::read_text(file, TEXT_MAX as u64)?;
     for setting in &arguments.set {
         text = changed(&text, setting).map_err(|error| format!("{name}: {error}"))?;
     }
     let open = |named: &str| files::read(&file.with_file_name(named), NAMED_MAX);
-    let mut scenario = Scenario::read(&text, open).map_err(|error| format!("{name}: {error}"))?;
+    let scenario = Scenario::read_with(registry, &text, open);
+    let mut scenario = scenario.map_err(|error| format!("{name}: {error}"))?;
     if scenario.title.is_empty() {
         scenario.title = stem(file);
     }
     if let Some(metric) = &arguments.tornado {
-        let spread = tornado::spread(&scenario, metric);
+        let spread = tornado::spread(&scenario, metric, registry);
         scenario = spread.map_err(|error| format!("{name}: --tornado: {error}"))?;
     }
     Ok(Experiment {

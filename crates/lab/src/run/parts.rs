@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use weft_lab::experiment::outcome_store::OutcomeStore;
+use crate::experiment::outcome_store::OutcomeStore;
 
 use super::Arguments;
 use super::seen::Seen;

@@ -82,8 +82,8 @@ impl Seen {
 mod tests {
     use std::fs;
 
-    use weft_lab::experiment::outcome_store::End;
-    use weft_lab::experiment::{Outcome, Scenario};
+    use crate::experiment::outcome_store::End;
+    use crate::experiment::{Outcome, Scenario};
 
     use super::*;
 

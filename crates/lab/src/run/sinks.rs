@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::{Outcome, chart, json_lines, parquet_tables, report, tornado};
+use crate::experiment::{Outcome, chart, json_lines, parquet_tables, report, tornado};
 
 use super::files::{self, check_directory, directory, replace};
 use super::{Arguments, Experiment, stem};

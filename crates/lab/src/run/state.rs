@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use weft_lab::experiment::Outcome;
-use weft_lab::experiment::outcome_store::{End, OutcomeStore};
+use crate::experiment::Outcome;
+use crate::experiment::outcome_store::{End, OutcomeStore};
 
 use super::files::{self, directory};
 

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::experiment::outcome_store::{OutcomeStore, key};
+use crate::experiment::{Case, Outcome, perform};
 use indicatif::{ProgressBar, ProgressStyle};
-use weft_lab::experiment::outcome_store::{OutcomeStore, key};
-use weft_lab::experiment::{Case, Outcome, perform};
 
 use super::left::{self, CASES_MIN, Taken};
 use super::seen::Seen;

@@ -8,6 +8,7 @@ mod arbitration;
 mod beside;
 mod certified;
 mod chakra;
+mod collectives;
 mod experiment;
 mod goal_binary;
 mod hardware;

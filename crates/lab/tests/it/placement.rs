@@ -1,5 +1,7 @@
 //! Placement of ranks on hosts.
 
+use std::collections::BTreeSet;
+
 use weft_lab::experiment::{Outcome, Scenario, perform_all};
 
 const EXAMPLE: &str = include_str!("../../../../examples/placement.scenario");
@@ -110,12 +112,12 @@ fn placements_that_cannot_be_are_refused() {
         (
             "placement round",
             2,
-            "unknown placement \"round\", allowed: block, random, switches, off",
+            "unknown placement \"round\", allowed: block, random, switches, topology, off",
         ),
         (
             "traffic alltoall\njob a alltoall placement=off",
             3,
-            "unknown placement \"off\", allowed: block, random, switches",
+            "unknown placement \"off\", allowed: block, random, switches, topology",
         ),
         ("placement block 4", 2, "not of the form key=value"),
         ("placement block hosts=1", 2, "from 2 to"),
@@ -175,4 +177,49 @@ fn the_example_shows_jobs_apart_and_in_each_others_way() {
     };
     assert!((beside / alone - 1.0).abs() < 0.01, "{times:?}");
     assert!(dealt_beside > 1.1 * dealt, "{times:?}");
+}
+
+/// Jobs get the nodes that Slurm would give them, whatever the fabric looks like: the leaf with the fewest that has enough.
+#[test]
+fn nodes_are_given_out_by_slurms_topology() {
+    let conf = "SwitchName=x Nodes=node[1-3]\nSwitchName=y Nodes=node[4-5]\nSwitchName=z Nodes=node[6-8]\n\
+                SwitchName=root Switches=x,y,z\n";
+    let read = |text: &str| {
+        Scenario::read(text, |file| match file {
+            "t.conf" => Ok(conf.as_bytes().to_vec()),
+            "tall" => Ok(format!("{conf}SwitchName=top Switches=root\n").into_bytes()),
+            _ => Ok(b"BlockName=b Nodes=node[1-8]\n".to_vec()),
+        })
+    };
+    let text = "fabric fattree:8,radix=4\nslurm-topology t.conf\ntraffic osu_bw iterations=4 skip=1\n\
+                placement topology hosts=2\nlinks all";
+    let scenario = read(text).unwrap();
+    let outcomes = perform_all(&scenario, 0, |_, _| {}).unwrap();
+    let busy = outcomes[0].links.iter().filter(|link| link.percent > 50.0);
+    let hosts = busy.flat_map(|link| [&link.from, &link.to]);
+    let hosts = hosts.filter_map(|end| end.split_whitespace().next());
+    let hosts: BTreeSet<&str> = hosts.filter(|name| name.starts_with("node")).collect();
+    assert_eq!(hosts, BTreeSet::from(["node4", "node5"]));
+    for (text, told) in [
+        (
+            "placement topology",
+            "line 3: placement by the topology of Slurm, of which there is none",
+        ),
+        (
+            "job a alltoall placement=topology",
+            "line 3: placement by the topology",
+        ),
+        (
+            "slurm-topology tall",
+            "line 3: tall: switches above switches that have no nodes, allowed: one tier",
+        ),
+        (
+            "slurm-topology blocks",
+            "line 3: blocks: blocks, allowed: switches",
+        ),
+    ] {
+        let text = format!("fabric one-switch:8\ntraffic alltoall\n{text}");
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }

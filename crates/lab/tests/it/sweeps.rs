@@ -1,6 +1,9 @@
 //! Several sweeps of a case, and variables.
 
-use weft_lab::experiment::{Case, Scenario, chart, json_lines, perform_all, report};
+use weft_lab::experiment::{
+    Case, Measurement, Outcome, Scenario, chart, compare, json_lines, perform_all, report,
+};
+use weft_routing::EngineKind;
 
 const TAPERS: &str = include_str!("../../../../examples/tapers.scenario");
 const HEAD: &str = "fabric pgft:2;4,2;1,2;1,2\ntraffic alltoall bytes=8\n";
@@ -274,5 +277,82 @@ fn wrong_variables_are_refused_with_what_is_allowed() {
         let error = text.parse::<Scenario>().unwrap_err();
         assert_eq!(error.line, line, "{error}");
         assert!(error.what.contains(what), "{error}");
+    }
+}
+
+/// Words are swept as cases and curves of their own, each compared with the baseline at the same words.
+#[test]
+fn words_are_swept_as_cases_of_their_own() {
+    let text = "fabric fattree:8,radix=4\ntraffic alltoall bytes=8\nsweep engine fattree dmodc\n\
+                sweep bytes 8 64\nsweep queueing oldest fifo\ncase a\nplot time over bytes T\n\
+                case b\nlmc 1\nbaseline a\n";
+    let scenario: Scenario = text.parse().unwrap();
+    let names: Vec<&str> = scenario.cases.iter().map(|case| &case.name[..]).collect();
+    assert_eq!(names.len(), 2 * 8);
+    assert_eq!(names[0], "a, engine fattree, bytes 8, queueing oldest");
+    assert_eq!(names[7], "a, engine dmodc, bytes 64, queueing fifo");
+    let engine = |at: usize| scenario.cases[at].manager.engine;
+    assert_eq!(engine(0), EngineKind::FatTree);
+    assert_eq!(engine(1), EngineKind::Dmodc);
+    let last = &scenario.cases[15];
+    let point = last.point.as_ref().unwrap();
+    assert_eq!(point.curve("bytes"), "b, engine dmodc, queueing fifo");
+    assert_eq!(
+        last.baseline.as_deref(),
+        Some("a, engine dmodc, queueing fifo")
+    );
+    let mut outcomes: Vec<Outcome> = (1..=16)
+        .map(|time| Outcome {
+            measurements: vec![Measurement {
+                metric: "time".into(),
+                value: f64::from(time),
+                unit: "us".into(),
+                spread: None,
+            }],
+            ..Outcome::default()
+        })
+        .collect();
+    compare(&scenario, &mut outcomes);
+    for at in 8..16 {
+        let (here, there) = ((at + 1) as f64, (at - 7) as f64);
+        let wanted = 100.0 * (1.0 - here / there);
+        assert_eq!(
+            outcomes[at].get("shorter").unwrap().value,
+            wanted,
+            "{}",
+            names[at]
+        );
+    }
+}
+
+#[test]
+fn wrong_words_are_refused_with_what_is_allowed() {
+    let head = "fabric one-switch:2\ntraffic osu_latency\n";
+    for (lines, told) in [
+        ("sweep engine dmodc dmodc", "dmodc is swept twice"),
+        (
+            "sweep engine dmodk",
+            "unknown engine \"dmodk\", allowed: auto, ",
+        ),
+        (
+            "sweep stack tcp",
+            "unknown stack \"tcp\", allowed: psm2, opx, verbs, sockets",
+        ),
+        ("sweep title a", "head-of-queue, adaptive"),
+        (
+            "plot latency over engine T",
+            "unknown thing to sweep \"engine\"",
+        ),
+        (
+            "case a\nsweep stack psm2\ncase b\nsweep stack psm2 opx\nbaseline a",
+            "case \"a\" does not sweep all these words of stack",
+        ),
+        (
+            "case a\nsweep stack psm2\ncase b\nbaseline a",
+            "only a case that sweeps stack",
+        ),
+    ] {
+        let error = format!("{head}{lines}").parse::<Scenario>().unwrap_err();
+        assert!(error.to_string().contains(told), "{lines}: {error}");
     }
 }

@@ -36,10 +36,17 @@ impl Mpi {
     fn take_request(&mut self, simulation: &mut Simulation, id: u32) {
         let transfer = self.transfers.get_mut(id);
         transfer.heard += 1;
+        let transfer = *transfer;
         let from = transfer.from;
+        let stack = self.ranks[from as usize].stack;
         let work = match transfer.read {
-            true => self.ranks[from as usize].stack.receive,
-            false => self.ranks[from as usize].stack.call,
+            true => stack.receive,
+            false => {
+                let end = transfer.heard.saturating_mul(self.window_of(id));
+                let begin = end - self.window_of(id);
+                let window = begin.min(transfer.packets)..end.min(transfer.packets);
+                stack.call + stack.registering(transfer.bytes_of(window))
+            }
         };
         self.receive(simulation, from, work, word::ASK, u64::from(id));
     }

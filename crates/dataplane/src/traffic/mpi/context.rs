@@ -33,7 +33,7 @@ impl ReceiveQueue {
             self.bytes -= u64::from(*bytes);
             self.waiting.pop_front();
         }
-        self.waiting.len() >= stack.queue.packets as usize
+        self.waiting.len() as u64 >= stack.queue.packets
             || self.bytes + u64::from(stack.payload) > stack.queue.bytes
     }
 
@@ -117,8 +117,8 @@ impl Mpi {
         }
     }
 
-    /// The kernel that is read from begins to make the packets of an answer, one after the other, after
-    /// those of earlier ones.
+    /// A kernel begins to make the packets of a message, or of an answer to a read, one after the other, after those of
+    /// earlier ones.
     pub(super) fn make(&mut self, simulation: &mut Simulation, id: u32) {
         let from = self.transfers.get(id).from;
         let making = &mut self.ranks[from as usize].making;
@@ -133,7 +133,7 @@ impl Mpi {
         simulation.set_timer(at, word::of(word::MAKE, u64::from(rank)));
     }
 
-    /// A packet of an answer is made, and goes to the engines.
+    /// A packet is made, and goes to the engines.
     pub(super) fn made(&mut self, simulation: &mut Simulation, rank: u32) {
         let making = &mut self.ranks[rank as usize].making;
         let Some(id) = making.front().copied() else {

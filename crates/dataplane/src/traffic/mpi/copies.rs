@@ -23,7 +23,7 @@ impl Load {
     pub fn stack(self) -> Stack {
         match self {
             Self::Bulk => Stack::BULK,
-            Self::Read => Stack::RDMA,
+            Self::Read => Stack::VERBS,
         }
     }
 

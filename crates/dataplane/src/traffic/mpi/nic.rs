@@ -164,7 +164,7 @@ impl Mpi {
         let stack = self.ranks[from as usize].stack;
         let copy = stack.copy_time(bytes, stack.copies.0);
         let work = match method {
-            Method::Dma => copy + stack.call,
+            Method::Dma => copy + stack.call + stack.registering(bytes),
             _ => 0,
         };
         self.serve(simulation, from, work, word::START, u64::from(id));
@@ -197,7 +197,7 @@ impl Mpi {
             Method::Dma | Method::Rendezvous => rank.stack.payload,
         };
         let packets = Stack::packets(bytes, payload);
-        let waits = read || is_tcp || method == Method::Rendezvous;
+        let waits = read || is_tcp || rank.stack.is_connection() || method == Method::Rendezvous;
         self.transfers.add(Transfer {
             from,
             to,
@@ -295,6 +295,10 @@ impl Mpi {
             word::ASK if self.transfers.get(id).read => self.make(simulation, id),
             word::ASK => self.grant(simulation, id),
             word::MAKE => self.made(simulation, id),
+            word::REGISTER => {
+                let host = self.host(self.transfers.get(id).to);
+                self.request(simulation, host, id);
+            }
             word::DRAIN => self.drain(simulation, id),
             word::COMPLAIN => self.complain(simulation, rest),
             word::MISSING => self.is_told(simulation, rest),
@@ -340,6 +344,7 @@ impl Mpi {
         match transfer.method {
             Method::Rendezvous => self.control(simulation, here, word::ANNOUNCE, u64::from(id)),
             Method::Dma if self.is_tcp(transfer.from) => self.stream(simulation, id),
+            Method::Dma if self.is_connection(transfer.from) => self.make(simulation, id),
             Method::Dma => self.list(simulation, id),
             Method::Inject | Method::Eager | Method::MultiEager => {
                 self.ranks[transfer.from as usize].writing.push_back(id);
@@ -376,13 +381,27 @@ impl Mpi {
             };
             let window = self.window_of(id);
             let transfer = self.transfers.get_mut(id);
-            transfer.asked = transfer.asked.saturating_add(window).min(transfer.packets);
-            if transfer.asked == transfer.packets {
+            let before = transfer.asked;
+            transfer.asked = before.saturating_add(window).min(transfer.packets);
+            let (asked, bytes) = (transfer.asked, transfer.bytes_of(before..transfer.asked));
+            if asked == transfer.packets {
                 self.ranks[rank].asking.pop_front();
             }
             self.ranks[rank].windows -= 1;
-            self.request(simulation, host, id);
+            let stack = self.ranks[rank].stack;
+            match stack.registers {
+                None => self.request(simulation, host, id),
+                Some(_) => {
+                    let work = stack.call + stack.registering(bytes);
+                    self.serve(simulation, rank as u32, work, word::REGISTER, u64::from(id));
+                }
+            }
         }
+    }
+
+    /// Whether a kernel makes the packets of a rank.
+    fn is_connection(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].stack.is_connection()
     }
 
     /// Requests a window, or a read.

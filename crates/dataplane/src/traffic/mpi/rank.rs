@@ -25,7 +25,7 @@ pub(super) struct Rank {
     kernel: Processor,
     /// Receive queue of its context.
     pub(super) queue: ReceiveQueue,
-    /// Reads of which its kernel makes the answers, in order.
+    /// Messages and answers to reads of which its kernel makes the packets, in order.
     pub(super) making: VecDeque<u32>,
     /// Blocks of the send buffer that it may write.
     pub(super) blocks: u32,
@@ -142,7 +142,7 @@ mod tests {
     /// A kernel deals with packets one after the other, whatever its program's processor does.
     #[test]
     fn a_kernel_receives_on_a_processor_of_its_own() {
-        let mut rank = Rank::new(0, 1, Stack::RDMA, Sl(0), 1);
+        let mut rank = Rank::new(0, 1, Stack::VERBS, Sl(0), 1);
         assert_eq!(rank.serve(0, 5_000 * NANO), 5_000 * NANO);
         assert_eq!(rank.receive(0, 900 * NANO), 900 * NANO);
         assert_eq!(rank.receive(0, 100 * NANO), 1_000 * NANO);

@@ -278,10 +278,12 @@ impl Mpi {
         self.arm(simulation, slot);
     }
 
-    /// Action at the end of a timeout: PSM2 queries, kernels that read request again, others go back.
+    /// Action at the end of a timeout: PSM2 queries, kernels that read request again, connections and TCP go back.
     fn act(&mut self, simulation: &mut Simulation, slot: u32, word: u64) {
         let flow = self.flows.get(slot);
+        let goes_back = self.ranks[flow.from as usize].stack.is_connection();
         match flow.key.kind {
+            Kind::Dma if goes_back => self.go_back(simulation, word),
             Kind::Pio | Kind::Dma | Kind::Window => {
                 let host = self.host(flow.from);
                 self.control(simulation, host, word::CHECK, word);

@@ -73,7 +73,7 @@ pub struct Stack {
     pub recovery: Recovery,
     /// Bytes a second that a processor copies.
     pub copy_rate: u64,
-    /// Time of the kernel's processor to make a packet that answers a read.
+    /// Time of the kernel's processor to make a packet of verbs.
     pub send: Picos,
     /// Time of the system call that hands a message to the DMA engines.
     pub call: Picos,
@@ -81,13 +81,16 @@ pub struct Stack {
     pub send_buffer: u32,
     /// Room in the receive queue of a process's context.
     pub queue: Queue,
+    /// Time of the processor to register a page of a message that the DMA engines send or that the card places; none where
+    /// all memory is registered already, or never is.
+    pub registers: Option<Picos>,
 }
 
 /// Room in a receive queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     /// Packets.
-    pub packets: u32,
+    pub packets: u64,
     /// Bytes of their data.
     pub bytes: u64,
 }
@@ -113,14 +116,18 @@ pub struct HostSpeed {
     pub copy_rate: u64,
     /// Time of a kernel's processor for a packet that it receives, besides copies.
     pub verbs_receive: Picos,
-    /// Time of a kernel's processor to make a packet that answers a read.
+    /// Time of a kernel's processor to make a packet of verbs.
     pub verbs_send: Picos,
     /// Time of the system call that hands a message to the DMA engines.
     pub call: Picos,
-    /// Blocks of an HFI's send buffer.
-    pub send_buffer: u32,
+    /// Bytes of an HFI's send buffer.
+    pub send_buffer: u64,
     /// Room in receive queues.
     pub queue: Queue,
+    /// Messages are in memory that has not been registered: nothing is in the caches of PSM2 and of the driver.
+    pub cold: bool,
+    /// Time to register a page of it.
+    pub page: Picos,
 }
 
 impl Default for HostSpeed {
@@ -130,8 +137,10 @@ impl Default for HostSpeed {
             verbs_receive: c::VERBS_RECEIVE,
             verbs_send: c::VERBS_SEND,
             call: c::SDMA_CALL,
-            send_buffer: c::PIO_BLOCKS,
+            send_buffer: u64::from(c::PIO_BLOCKS * c::PIO_BLOCK),
             queue: Queue::default(),
+            cold: false,
+            page: c::PIN_PAGE,
         }
     }
 }
@@ -154,6 +163,7 @@ impl Stack {
         call: c::SDMA_CALL,
         send_buffer: c::PIO_BLOCKS,
         queue: Queue::STOCK,
+        registers: None,
     };
 
     /// OPX, the libfabric provider, under MPI. Its window and its recovery are assumed to be
@@ -185,6 +195,7 @@ impl Stack {
         call: c::SDMA_CALL,
         send_buffer: c::PIO_BLOCKS,
         queue: Queue::STOCK,
+        registers: None,
     };
 
     /// A file copied over a socket.
@@ -193,10 +204,10 @@ impl Stack {
         ..Self::IPOIB
     };
 
-    /// Reads by verbs. The card has no part in them: the kernel of the host that is read from makes each packet,
-    /// that of the reader copies its data to where it belongs (`hfi1`, `hfi1_make_rc_req`, `rc_rcv_resp`,
+    /// Verbs. The card has no part in them: the kernel of the host that sends, or is read from, makes each packet,
+    /// that of the receiver or reader copies its data to where it belongs (`hfi1`, `hfi1_make_rc_req`, `rc_rcv_resp`,
     /// `rvt_copy_sge`).
-    pub const RDMA: Self = Self {
+    pub const VERBS: Self = Self {
         payload: c::VERBS_PAYLOAD,
         copies: (0, 0),
         recovery: Recovery::Connection,
@@ -210,8 +221,9 @@ impl Stack {
         Self {
             copy_rate: host.copy_rate,
             call: host.call,
-            send_buffer: host.send_buffer,
+            send_buffer: (host.send_buffer / u64::from(c::PIO_BLOCK)) as u32,
             queue: host.queue,
+            registers: (host.cold && !self.is_kernel()).then_some(host.page),
             receive: if self.is_kernel() {
                 host.verbs_receive
             } else {
@@ -228,12 +240,12 @@ impl Stack {
 
     /// Whether the kernel receives: it copies the data of each packet once more than the receiving side's
     /// `copies`, on a processor of its own, and its HFI waits for room in its queue.
-    pub(super) fn is_kernel(&self) -> bool {
+    pub fn is_kernel(&self) -> bool {
         self.recovery != Recovery::Psm2
     }
 
-    /// Whether a reliable connection's kernel reads and answers by itself.
-    pub(super) fn is_connection(&self) -> bool {
+    /// Whether a kernel makes its packets, for a reliable connection.
+    pub fn is_connection(&self) -> bool {
         self.recovery == Recovery::Connection
     }
 
@@ -279,6 +291,21 @@ impl Stack {
     pub fn copy_time(&self, bytes: u64, copies: u64) -> Picos {
         let picos = u128::from(bytes) * u128::from(copies) * 1_000_000_000_000;
         Picos::try_from(picos / u128::from(self.copy_rate.max(1))).unwrap_or(Picos::MAX)
+    }
+
+    /// Time of a processor to register memory of `bytes` bytes, which begins a page; 0 where it need not.
+    pub fn registering(&self, bytes: u64) -> Picos {
+        let page = self.registers.unwrap_or(0);
+        page.saturating_mul(bytes.div_ceil(c::PAGE))
+    }
+
+    /// Bytes on the link of a message of `bytes`: in TCP's segments with their headers, else the same.
+    pub fn on_link(&self, bytes: u64) -> u64 {
+        if self.recovery != Recovery::Tcp {
+            return bytes;
+        }
+        let packets = bytes.div_ceil(c::IPOIB_MTU - c::TCP_HEADERS);
+        bytes + packets * (c::TCP_HEADERS + c::IPOIB_ENCAPSULATION)
     }
 
     /// Packets of a message of which each carries `payload` bytes; an empty one has one packet.

@@ -1,5 +1,7 @@
 //! Messages in flight.
 
+use std::ops::Range;
+
 use super::stack::Method;
 use crate::packets::Picos;
 
@@ -58,6 +60,12 @@ impl Transfer {
     /// Whether the engines have more to send of it than the windows that they were given.
     pub(super) fn has_more(&self) -> bool {
         self.again > 0 || self.method != Method::Rendezvous && self.sent < self.granted
+    }
+
+    /// Bytes of data in some of its packets.
+    pub(super) fn bytes_of(&self, packets: Range<u32>) -> u64 {
+        let before = |number: u32| (u64::from(number) * u64::from(self.payload)).min(self.bytes);
+        before(packets.end) - before(packets.start)
     }
 
     /// Whether the processor writes its packets.

@@ -26,10 +26,12 @@ pub(super) const CHECK: u64 = 10;
 
 /// Timer: a rank has read that a window is full.
 pub(super) const WINDOW: u64 = 11;
-/// Timer: a kernel has made a packet that answers a read.
+/// Timer: a kernel has made a packet.
 pub(super) const MAKE: u64 = 12;
 /// Timer: a processor has taken a packet out of a full receive queue.
 pub(super) const DRAIN: u64 = 13;
+/// Timer: a receiver has registered memory for a window.
+pub(super) const REGISTER: u64 = 14;
 /// Tags of packets by patterns; not a message's.
 pub(super) const STREAMS: u64 = 15;
 
