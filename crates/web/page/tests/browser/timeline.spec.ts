@@ -16,7 +16,7 @@ function now(): string {
 }
 
 test.beforeAll(async ({ browser }) => {
-  daemon.more.push("--state-dir", join(daemon.dir, "state"));
+  daemon.remember();
   await daemon.start();
   const page = await browser.newPage();
   await open(page, "");
