@@ -4,7 +4,7 @@ import { expect, test } from "@playwright/test";
 import { Daemon } from "./daemon";
 import { accessible, complainsOfNothing } from "./looks";
 import { guidOf, open, rowsOf, saved, say } from "./steps";
-import { loadOf, near, ONE, throughput, TWO } from "./traffic";
+import { loadOf, ONE, throughput, TWO } from "./traffic";
 
 const daemon = new Daemon("fattree:1152");
 /** Errors that port 31 of edge4 counts. */
@@ -89,7 +89,8 @@ test("the matrix has each link between switches that the command line has", asyn
   const wanted = links.filter(({ from, to }) => from.name.startsWith("edge") && to.name.startsWith("core")).map(({ from, to }) => `${from.name} × ${to.name}`);
   const [, ...rows] = rowsOf((await saved(page, () => page.getByRole("button", { name: "Save all pairs as CSV" }).click())).text);
   expect(rows.map(([lower, upper]) => `${lower} × ${upper}`).sort()).toEqual(wanted.sort());
-  expect(rows.every(([, , up, all]) => up === "1" && all === "1")).toBe(true);
+  // The link in quarantine carries no data.
+  expect(rows.filter(([, , up, all]) => up !== "1" || all !== "1").map((row) => [row[0], row[2], row[3]])).toEqual([["edge2", "0", "1"]]);
   await expect(page.locator(".legend")).toContainText("1,000,000 a minute");
   await page.getByText("The same as a table: all pairs by errors").click();
   await expect(page.getByRole("region", { name: "All pairs by errors" }).locator("tbody tr").first()).toContainText("edge");
@@ -213,14 +214,22 @@ test("a moment and a span of the past are shown, as the command line has them", 
 });
 
 test("events are those that the command line prints", async ({ page }) => {
-  await open(page, daemon, "#/events");
-  await expect(page.locator(".events")).toContainText("link vanished: edge3 port 29");
-  expect(daemon.weft("log", "--kind", "link_vanished")).toContain("edge3");
+  const before = new Date(Date.parse(cut) - 10_000).toISOString();
+  await open(page, daemon, `#/events@${before}..${cut}`);
+  const lost = daemon.weft("log", "--from", before, "--to", cut, "--kind", "link_vanished", "--json").trimEnd().split("\n");
+  expect(lost).toHaveLength(1);
+  expect(lost[0]).toContain("edge3");
+  await expect(page.locator(".events li", { hasText: "link vanished" })).toHaveCount(1);
+  await expect(page.locator(".events")).toContainText(/link vanished: .*edge3 port 29/);
   await expect(page.locator(".events")).toContainText("it is noisy");
   await accessible(page, "events");
 });
 
 test("the hot link of E1 is found among 2,304, and adaptive routing relieves it", async ({ page }) => {
+  // With several LIDs a host spreads what it sends over several routes; hosts of E1 have one.
+  await daemon.kill();
+  daemon.configure((text) => text.replace("<Lmc>1</Lmc>", "<Lmc>0</Lmc>"));
+  await daemon.start();
   await open(page, daemon, "#/experiments/live");
   await page.getByRole("button", { name: "Start traffic…" }).click();
   const dialog = page.getByRole("dialog");
@@ -228,7 +237,8 @@ test("the hot link of E1 is found among 2,304, and adaptive routing relieves it"
   await expect(dialog).toContainText(hot);
   const [, edge, , core] = hot.exec(await dialog.innerText()) ?? [];
   await say(page, "Start it", "two pairs");
-  await expect.poll(async () => near(await throughput(page), ONE)).toBe(true);
+  await expect.poll(() => throughput(page)).toBeGreaterThan(0.98 * ONE);
+  expect(await throughput(page)).toBeLessThan(1.02 * ONE);
   // Two hosts send over one link: it is the busiest between switches, and full.
   await expect.poll(() => loadOf(page, edge, core)).toBeGreaterThan(99);
   const { busiest } = daemon.json<{ busiest: { a: { name: string; switch: boolean }; b: { name: string; switch: boolean }; a_to_b: { utilization_percent: number }; b_to_a: { utilization_percent: number } }[] }>("top");
@@ -241,7 +251,7 @@ test("the hot link of E1 is found among 2,304, and adaptive routing relieves it"
   await open(page, daemon, "#/experiments/live");
   await page.getByRole("button", { name: "Switch it on…" }).click();
   await say(page, "Switch it on", "as in E1");
-  await expect.poll(async () => near(await throughput(page), TWO)).toBe(true);
+  await expect.poll(() => throughput(page)).toBeGreaterThan(0.98 * TWO);
   await page.getByRole("button", { name: "Stop all traffic…" }).click();
   await say(page, "Stop it", "seen");
   await expect(page.getByText("No traffic.")).toBeVisible();
