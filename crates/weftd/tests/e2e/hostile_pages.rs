@@ -153,10 +153,31 @@ fn ordered(daemon: &Daemon, args: &[&str]) -> String {
     text(&done.stdout)
 }
 
-fn swept(daemon: &Daemon) -> u64 {
+/// A sweep of the whole fabric that was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Swept {
+    active_ports: u64,
+    /// Datagrams.
+    sent: u64,
+    seconds: f64,
+}
+
+fn swept(daemon: &Daemon) -> Swept {
     let swept = json(&ordered(daemon, &["sweep", "--wait", "--json"]));
-    assert!(swept["number"].as_u64() > Some(0), "{swept}");
-    swept["active_ports"].as_u64().unwrap()
+    let count = |name: &str| swept[name].as_u64().unwrap();
+    Swept {
+        active_ports: count("active_ports"),
+        sent: count("sent"),
+        seconds: swept["seconds"].as_f64().unwrap(),
+    }
+}
+
+/// Prints the figures of docs/research/benchmarks.md.
+fn told_of(what: &str, sweeps: &[Swept]) {
+    let mut times: Vec<f64> = sweeps.iter().map(|one| one.seconds * 1e3).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let (middle, most) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("sweeps {what}: {middle:.1} ms, at most {most:.1} ms");
 }
 
 fn begin(runtime: &Runtime, daemon: &Daemon, told: &Arc<Told>, up_ns: u64) -> Vec<JoinHandle<()>> {
@@ -180,7 +201,8 @@ fn sweeps_and_orders_go_on_while_pages_ask_for_all_that_is_heavy() {
     let start = Start::in_dir(dir, TREE);
     let daemon = start.args(&["--listen", &socket]).up();
     let up_ns = now_ns();
-    let active = swept(&daemon);
+    let quiet: Vec<Swept> = (0..SWEEPS).map(|_| swept(&daemon)).collect();
+    let active = quiet[0].active_ports;
     daemon.readings(2);
     // What is asked of the past is at least some seconds long.
     wait_for(|| (now_ns() > up_ns + 4 * SECOND_NS).then_some(()));
@@ -192,24 +214,31 @@ fn sweeps_and_orders_go_on_while_pages_ask_for_all_that_is_heavy() {
     let told = Arc::new(Told::default());
     let before = threads(&daemon);
     let pages = begin(&runtime, &daemon, &told, up_ns);
-    let all_ask = || (told.under_way.load(Ordering::Relaxed) > PAGES * CALLS / 2).then_some(());
+    let all_ask = || (told.under_way.load(Ordering::Relaxed) > PAGES * CALLS / 4).then_some(());
     let mut most = before;
+    let mut besieged = Vec::new();
     for _ in 0..SWEEPS {
         wait_for(all_ask);
-        assert_eq!(swept(&daemon), active);
+        let one = swept(&daemon);
+        assert_eq!(one.active_ports, active);
+        // As many datagrams as ever, but for those that were sent again.
+        assert!(one.sent >= quiet[0].sent, "{one:?}, before {quiet:?}");
         most = most.max(threads(&daemon));
+        besieged.push(one);
     }
+    told_of("alone", &quiet);
+    told_of("under a siege of pages", &besieged);
     // An order is carried out, and seen by the next sweep.
     let port = "node:edge1:port:13";
     ordered(&daemon, &["port", "disable", "--reason", "siege", port]);
-    wait_for(|| (swept(&daemon) == active - 2).then_some(()));
+    wait_for(|| (swept(&daemon).active_ports == active - 2).then_some(()));
     most = most.max(threads(&daemon));
     wait_for(|| {
         let answered = told.answered.iter();
         let each = answered.map(|count| count.load(Ordering::Relaxed));
         each.min().filter(|least| *least > 1)
     });
-    assert!(all_ask().is_some(), "{told:?}");
+    wait_for(all_ask);
     assert!(
         most <= before + THREADS_MORE,
         "{most} threads, before {before}"
