@@ -15,7 +15,7 @@ export interface Pairs {
   link: string;
 }
 
-/** The first two pairs from one switch to others that share a link between switches; none where there are none. */
+/** The first two pairs from one switch to another that share a link between switches; none where there are none. */
 export async function findPairs(nodes: Layout): Promise<Pairs | undefined> {
   const hosts = new Map<number, number[]>();
   for (let node = 0; node < nodes.nodes; node++) {
@@ -24,11 +24,11 @@ export async function findPairs(nodes: Layout): Promise<Pairs | undefined> {
     const at = nodes.nodeOf[peer];
     hosts.set(at, [...(hosts.get(at) ?? []), node]);
   }
-  const [senders, ...others] = [...hosts.values()].filter((own) => own.length > 1);
-  if (senders === undefined) return undefined;
+  const [senders, receivers] = [...hosts.values()].filter((own) => own.length > 1);
+  if (senders === undefined || receivers === undefined) return undefined;
   const [first, second] = senders;
   const tried: { to: number; first: Hop[]; second: Hop[] }[] = [];
-  for (const to of inTurn(others).slice(0, TRIED_MAX)) {
+  for (const to of receivers.slice(0, TRIED_MAX)) {
     const own = { to, first: await hops(nodes, first, to), second: await hops(nodes, second, to) };
     for (const before of tried) {
       const ways = [[before.first, own.second, before.to, to], [own.first, before.second, to, before.to]] as const;
@@ -40,12 +40,6 @@ export async function findPairs(nodes: Layout): Promise<Pairs | undefined> {
     tried.push(own);
   }
   return undefined;
-}
-
-/** Hosts of several switches, one of each in turn: where a switch spreads its own hosts over all links, those of others meet. */
-function inTurn(hosts: number[][]): number[] {
-  const most = Math.max(0, ...hosts.map((own) => own.length));
-  return Array.from({ length: most }, (_, at) => hosts.flatMap((own) => own.slice(at, at + 1))).flat();
 }
 
 /** The links between switches on the way. */
