@@ -228,7 +228,7 @@ test("pictures and tables of a port and of the matrix are saved", async ({ page 
   await page.getByRole("link", { name: "Matrix" }).click();
   expect((await saved(page, () => page.getByRole("button", { name: "Save as PNG" }).click())).text).toMatch(/PNG/);
   const pairs = (await saved(page, () => page.getByRole("button", { name: "Save all pairs as CSV" }).click())).text.trimEnd().split("\r\n");
-  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest,times the mean of the row");
+  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest,times the mean of the row,errors a minute");
   // 48 edge switches, each with a link to each of 24 core switches.
   expect(pairs.length).toBe(1 + 48 * 24);
 });
