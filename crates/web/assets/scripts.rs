@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-4YFZIRSI.js", include_bytes!("chunk-4YFZIRSI.js")),
-    ("/chunk-QCQV67SU.js", include_bytes!("chunk-QCQV67SU.js")),
-    ("/chunk-R4KHXLGQ.js", include_bytes!("chunk-R4KHXLGQ.js")),
+    ("/chunk-OUIRP5UV.js", include_bytes!("chunk-OUIRP5UV.js")),
+    ("/chunk-UJLXC4BF.js", include_bytes!("chunk-UJLXC4BF.js")),
+    ("/chunk-VJ3N6NS4.js", include_bytes!("chunk-VJ3N6NS4.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-GTXDLLEZ.js", include_bytes!("view-GTXDLLEZ.js")),
-    ("/views-B4LFF5PI.js", include_bytes!("views-B4LFF5PI.js")),
+    ("/view-4SLQB3XL.js", include_bytes!("view-4SLQB3XL.js")),
+    ("/views-7QQBPZNX.js", include_bytes!("views-7QQBPZNX.js")),
 ]

@@ -23,7 +23,9 @@ use crate::engine::Engine;
 use crate::error::DaemonError;
 use crate::etcd::{Candidate, Lease, Mandates};
 use crate::event_hub::{EventHub, unix_time_ns};
-use crate::grpc::{self, CounterReaders, HistoryReaders, LastStates, LastThen, Services};
+use crate::grpc::{
+    self, CounterReaders, HistoryReaders, LastMade, LastStates, LastThen, Services, Workers,
+};
 use crate::health::{Checker, SeenFile, Sources};
 use crate::heartbeat::{Heart, Hearts};
 use crate::history::{self, History};
@@ -263,6 +265,8 @@ fn start(opened: Opened, args: &Args) -> Result<Running, DaemonError> {
         history_readers: HistoryReaders::default(),
         last_then: LastThen::default(),
         last_states: LastStates::default(),
+        last_made: LastMade::default(),
+        workers: Workers::default(),
         forecasts: Forecasts::default(),
         audit: audit.clone(),
         access: access.clone(),

@@ -9,7 +9,8 @@ export type Paint = "state" | "load" | "wait" | "errors" | "change";
 export const PAINTS: Paint[] = ["state", "load", "wait", "errors", "change"];
 
 /** What pairs of switches are coloured by. */
-export type MatrixPaint = "load" | "imbalance";
+export type MatrixPaint = "load" | "errors" | "imbalance";
+export const MATRIX_PAINTS: MatrixPaint[] = ["load", "errors", "imbalance"];
 
 /** Times that the timeline can show, as an address has them: seconds. */
 const SPANS: [string, number][] = [["15m", 900], ["1h", 3_600], ["6h", 21_600], ["1d", 86_400], ["1w", 604_800]];
@@ -87,8 +88,8 @@ export function viewOf(hash: string): View {
     return { kind: name };
   }
   if (name === "matrix") {
-    const [, by, tier = 0, pods] = /^matrix(\/imbalance)?(?:\/tier\/(\d{1,3}))?(\/pods)?$/.exec(path) ?? [];
-    return { kind: name, by: by === undefined ? "load" : "imbalance", tier: Number(tier), pods: pods !== undefined };
+    const [, by, tier = 0, pods] = /^matrix(?:\/(errors|imbalance))?(?:\/tier\/(\d{1,3}))?(\/pods)?$/.exec(path) ?? [];
+    return { kind: name, by: MATRIX_PAINTS.find((one) => one === by) ?? "load", tier: Number(tier), pods: pods !== undefined };
   }
   if (name === "fabric" && what !== undefined) {
     return { kind: name, name: decoded(what) };

@@ -1,4 +1,4 @@
-// Who or what changed a port, and what a change comes from.
+// Who or what changed a port or a node, and what a change comes from.
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { type Cause, type Change, ChangeOrigin } from "../gen/weft/v1/change_pb";
@@ -6,15 +6,16 @@ import { moment } from "./address";
 import { changeCalls, PATIENCE, whyOf } from "./api";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
-import { clock, guidText } from "./words";
+import { clock, pointOf, sentence } from "./words";
 
 /** Time from one reading to the next, milliseconds. */
 const PACE = 10_000;
 /** Changes that are shown. */
 const CHANGES_MAX = 20;
 
+/** The changes of a port, of a whole node where it is 0. */
 export function Changes({ guid, number }: { guid: bigint; number: number }) {
-  const point = `nodeguid:${guidText(guid)}:port:${number}`;
+  const point = pointOf(guid, number);
   const to = moment.value === undefined ? {} : { to: timestampFromDate(moment.value) };
   const { answer, failed } = usePolled((options) => changeCalls.listChanges({ object: { case: "point", value: point }, limit: CHANGES_MAX, ...to }, options), moment.value === undefined ? PACE : 0, [guid, number, moment.value]);
   return (
@@ -29,6 +30,7 @@ export function Changes({ guid, number }: { guid: bigint; number: number }) {
             <tbody>{answer.changes.map((change, key) => <Row key={change.eventId || key} change={change} />)}</tbody>
           </table>
           <SaveTable name="changes" />
+          {answer.warnings.map((warning, key) => <p key={key} class="quiet"><bdi>{sentence(warning)}</bdi></p>)}
           {answer.more && <p class="quiet">There are older ones: <code>weft who {point}</code></p>}
         </div>
       )}

@@ -9,10 +9,10 @@ import { kept } from "./history";
 import { Events } from "./happened";
 import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
-import { Cable } from "./cable";
+import { Cable, NodeCables } from "./cable";
 import { Neighbours } from "./neighbours";
 import { PortOrders } from "./port_orders";
-import { Quarantine } from "./quarantine";
+import { NodeQuarantine, Quarantine } from "./quarantine";
 import { health, layout, readings, shades } from "./store";
 import { NodePorts, PortName } from "./tables";
 import { Since } from "./timeline";
@@ -50,14 +50,14 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           <h2>Neighbours</h2>
           <Neighbours nodes={nodes} node={node} chosen={number} />
           {at >= 0 && <PortFacts nodes={nodes} at={at} />}
-          {at >= 0 && kept.value !== undefined && <HistoryLines guid={guid} number={number} title={`${nodes.names[node]} port ${number}`} />}
-          {at >= 0 && <Counters guid={guid} number={number} />}
-          {at >= 0 && moment.value === undefined && <Cable guid={guid} number={number} />}
+          {kept.value !== undefined && <HistoryLines guid={guid} number={number} title={`${nodes.names[node]}${number > 0 ? ` port ${number}` : ""}`} />}
+          <Counters guid={guid} number={number} />
+          {moment.value === undefined && (at >= 0 ? <Cable guid={guid} number={number} /> : <NodeCables nodes={nodes} node={node} />)}
         </div>
         <div>
           <Wrong guid={guid} number={port > 0 ? number : 0} />
-          {at >= 0 && moment.value === undefined && <Quarantine guid={guid} number={number} />}
-          {at >= 0 && <Changes guid={guid} number={number} />}
+          {moment.value === undefined && (at >= 0 ? <Quarantine guid={guid} number={number} /> : <NodeQuarantine guid={guid} />)}
+          <Changes guid={guid} number={number} />
           <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
           <h2>Ports</h2>

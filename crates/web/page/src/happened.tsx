@@ -1,8 +1,8 @@
 // What happened, as a list and as a drawing.
-import { addressAt, addressOf, moment, start, view } from "./address";
+import { addressAt, addressOf, view } from "./address";
 import { TimeAxis } from "./chart";
 import { isAbout, type Told } from "./events";
-import { kept, looked, missing, untold, without } from "./history";
+import { kept, looked, missing, spanAsked, untold, without } from "./history";
 import { lacking } from "./past";
 import { saveCsv } from "./save";
 import { SaveDrawing } from "./saving";
@@ -48,7 +48,7 @@ export function EventsView() {
     <section class="alone">
       <h1>Events <Since /></h1>
       {gap.value && kept.value === undefined && <p class="quiet">Some are missing: the daemon was started again, or they were too many.</p>}
-      {kept.value !== undefined && <p class="quiet">A time leads to the fabric as it was then. {missing.value}</p>}
+      {kept.value !== undefined && <p class="quiet">A time leads to the fabric as it was then. <bdi>{missing.value}</bdi></p>}
       {untold.value === "" && <Drawing />}
       <div aria-live="polite"><Events most={LISTED_MAX} /></div>
       <Kept />
@@ -74,8 +74,8 @@ function Kept() {
 /** The timeline as a drawing: a row for each kind of event. */
 function Drawing() {
   const [holder, wide] = useWidth<HTMLDivElement>();
-  const to = (moment.value !== undefined && start.value !== undefined ? moment.value : (kept.value?.to ?? new Date())).getTime() / 1_000;
-  const from = (start.value ?? kept.value?.from ?? new Date(performance.timeOrigin)).getTime() / 1_000;
+  const span = spanAsked.value ?? kept.value ?? { from: new Date(performance.timeOrigin), to: new Date() };
+  const [from, to] = [span.from.getTime() / 1_000, span.to.getTime() / 1_000];
   const high = TONES.length * ROW + BELOW;
   return (
     <figure class="chart">

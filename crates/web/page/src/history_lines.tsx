@@ -1,5 +1,5 @@
-// Counters of a port over the time that the timeline shows, up to the moment that is looked at.
-import { durationFromMs, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+// Counters of a port, or of all ports of a node, over the time that the timeline shows, up to the moment that is looked at.
+import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { PortRates } from "../gen/weft/v1/counters_pb";
 import type { CounterSample } from "../gen/weft/v1/history_pb";
 import { go, moment, range, start, view } from "./address";
@@ -9,12 +9,13 @@ import { RANGES } from "./history";
 import { byteRate, FLIT } from "./lanes";
 import { type Options, usePolled } from "./poll";
 import { saveCsv } from "./save";
-import { between, clock } from "./words";
+import { type Sample, samplesOf } from "./sums";
+import { between, clock, pointOf } from "./words";
 
 /** Least time from one reading to the next, milliseconds; it is at least that from one point to the next. */
 const PACE = 10_000;
-/** Points of a line. */
-const POINTS = 400;
+/** Points of a line: of a port, and of a node, which takes as many answers as it has ports. */
+const [POINTS, POINTS_NODE] = [400, 100];
 /** Least time from one point to the next, seconds: where readings are finer, each is one. */
 const STEP_MIN = 10;
 /** Rows of the table. */
@@ -48,16 +49,20 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
   const to = moment.value;
   const first = start.value;
   const span = first === undefined || to === undefined ? range.value : (to.getTime() - first.getTime()) / 1_000;
+  const points = number > 0 ? POINTS : POINTS_NODE;
   const ask = async (options: Options) => {
     const end = to ?? new Date();
     const from = new Date(end.getTime() - span * 1_000);
-    const step = span / POINTS;
-    const request = { ports: [{ nodeGuid: guid, port: number }], from: timestampFromDate(from), to: timestampFromDate(end), counters: { paths: kind.paths }, ...(step > STEP_MIN ? { step: durationFromMs(step * 1_000) } : {}) };
+    const step = span / points;
+    const request = { ...(number > 0 ? { ports: [{ nodeGuid: guid, port: number }] } : { point: pointOf(guid, 0) }), from: timestampFromDate(from), to: timestampFromDate(end), counters: { paths: kind.paths }, ...(step > STEP_MIN ? { step: durationFromMs(step * 1_000) } : {}) };
     const samples: CounterSample[] = [];
-    for await (const message of historyCalls.listCounterSamples(request, options)) samples.push(...message.samples);
-    return { samples, from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
+    for await (const message of historyCalls.listCounterSamples(request, options)) {
+      // Port 0 of a switch is the way to its own agent, and has no cable.
+      if (message.port?.port !== 0) samples.push(...message.samples);
+    }
+    return { samples: samplesOf(samples), from: from.getTime() / 1_000, to: end.getTime() / 1_000 };
   };
-  const { answer, failed } = usePolled(ask, to === undefined ? Math.max(PACE, (span / POINTS) * 1_000) : 0, [guid, number, to, span, kind]);
+  const { answer, failed } = usePolled(ask, to === undefined ? Math.max(PACE, (span / points) * 1_000) : 0, [guid, number, to, span, kind]);
   const last = `over the last ${RANGES.find(([seconds]) => seconds === span)?.[1] ?? "hour"}`;
   const words = first === undefined || to === undefined ? `${last}${to === undefined ? "" : ` before ${clock(to)}`}` : between(first, to);
   return (
@@ -77,22 +82,16 @@ export function HistoryLines({ guid, number, title }: { guid: bigint; number: nu
 }
 
 /** Lines, with gaps where totals have begun again: each rate is over the time since the sample before. */
-function seriesOf(kind: Kind, samples: CounterSample[]): Series[] {
-  return kind.lines.map(([field, name]) => {
-    const points: [number, number | null][] = [];
-    for (const sample of samples) {
-      if (sample.time === undefined) continue;
-      const time = timestampDate(sample.time).getTime() / 1_000;
-      const rate = sample.rates?.[field];
-      points.push([time, rate === undefined ? null : rate * kind.scale]);
-    }
-    return { name, points };
-  });
+function seriesOf(kind: Kind, samples: Sample[]): Series[] {
+  return kind.lines.map(([field, name]) => ({
+    name,
+    points: samples.map(({ time, rates }) => [time, rates?.[field] === undefined ? null : rates[field] * kind.scale]),
+  }));
 }
 
-function Table({ kind, samples, title }: { kind: Kind; samples: CounterSample[]; title: string }) {
+function Table({ kind, samples, title }: { kind: Kind; samples: Sample[]; title: string }) {
   const known = samples.filter((sample) => sample.rates !== undefined).reverse();
-  const time = (sample: CounterSample) => (sample.time === undefined ? new Date(0) : timestampDate(sample.time));
+  const time = (sample: Sample) => new Date(sample.time * 1_000);
   const rows = () => known.map((sample) => [time(sample).toISOString(), ...kind.lines.map(([field]) => sample.rates?.[field] ?? "")]);
   return (
     <details>

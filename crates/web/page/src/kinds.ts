@@ -102,7 +102,7 @@ export function kindOf(shade: number): { name: string; what: string } {
   return BY_SHADE.get(shade) ?? { name: "unknown", what: "" };
 }
 
-/** The greater of two shares; one that is not known counts for nothing. */
+/** The greater of two shares or rates; one that is not known counts for nothing. */
 export function busier(a: number, b: number): number {
   return a === UNKNOWN ? b : b === UNKNOWN ? a : Math.max(a, b);
 }

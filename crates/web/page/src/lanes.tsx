@@ -1,6 +1,6 @@
-// The counters of a port's virtual lanes.
-import type { LaneCounters } from "../gen/weft/v1/counters_pb";
+// The counters of virtual lanes, of a port or of all ports of a node.
 import { SaveTable } from "./saving";
+import type { Lane } from "./sums";
 
 /** Bytes of a flit. */
 export const FLIT = 8;
@@ -19,7 +19,7 @@ function number(value: bigint | undefined): string {
   return value === undefined ? "" : value.toLocaleString("en");
 }
 
-export function Lanes({ lanes }: { lanes: LaneCounters[] }) {
+export function Lanes({ lanes }: { lanes: Lane[] }) {
   return (
     <>
       <h2>Lanes</h2>
@@ -31,15 +31,15 @@ export function Lanes({ lanes }: { lanes: LaneCounters[] }) {
             </thead>
             <tbody>
               {lanes.map(({ vl, totals, rates }) => (
-                <tr key={vl} class={(totals?.xmitDiscards ?? 0n) > 0n ? "wrong" : ""}>
+                <tr key={vl} class={(totals["xmitDiscards"] ?? 0n) > 0n ? "wrong" : ""}>
                   <td class="number">{vl}</td>
-                  <td class="number">{flitRate(rates?.xmitData)}</td>
-                  <td class="number">{flitRate(rates?.rcvData)}</td>
-                  <td class="number">{number(totals?.xmitData)}</td>
-                  <td class="number">{number(totals?.rcvData)}</td>
-                  <td class="number">{number(totals?.xmitWait)}</td>
-                  <td class="number">{number(totals?.swPortCongestion)}</td>
-                  <td class="number">{number(totals?.xmitDiscards)}</td>
+                  <td class="number">{flitRate(rates["xmitData"])}</td>
+                  <td class="number">{flitRate(rates["rcvData"])}</td>
+                  <td class="number">{number(totals["xmitData"])}</td>
+                  <td class="number">{number(totals["rcvData"])}</td>
+                  <td class="number">{number(totals["xmitWait"])}</td>
+                  <td class="number">{number(totals["swPortCongestion"])}</td>
+                  <td class="number">{number(totals["xmitDiscards"])}</td>
                 </tr>
               ))}
             </tbody>

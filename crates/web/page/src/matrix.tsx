@@ -3,14 +3,14 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { addressOf, go, type MatrixPaint, type View } from "./address";
+import { addressOf, go, MATRIX_PAINTS, type MatrixPaint, type View } from "./address";
 import { Kind, type Layout, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
 import { ARROWS } from "./keys";
-import { byShare, percent, rampOf, Shade } from "./kinds";
+import { byShare, errorsOf, errorsRamp, errorsText, percent, rampOf, Shade } from "./kinds";
 import { hasGroups, type Pair, type Pairs, pairsOf } from "./matrix_pairs";
 import { colorOf, css, ground, ink, isDark } from "./palette";
 import { meansOfSpan } from "./past";
-import { Ramp } from "./ramp";
+import { ErrorsRamp, Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
 import { beat, columns, layout, scheme, shades, theme } from "./store";
 import { many } from "./words";
@@ -19,7 +19,7 @@ import { many } from "./words";
 const [TIMES_MAX, TIMES_LISTED] = [3, 1.25];
 /** Rows of a table. */
 const ROWS_MAX = 200;
-const NAMES: Record<MatrixPaint, string> = { load: "load", imbalance: "imbalance" };
+const NAMES: Record<MatrixPaint, string> = { load: "load", errors: "errors", imbalance: "imbalance" };
 
 /** Links above a tier, of which `asked` is 0 for the lowest, by switches or by pods. */
 export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; pods: boolean }) {
@@ -33,7 +33,7 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
   const [nodes, now, own] = [layout.value, columns.value, shades.value];
   const canGroup = useMemo(() => nodes !== undefined && hasGroups(nodes, tier), [nodes, tier]);
   const grouped = canGroup && pods;
-  const found = useMemo(() => (nodes === undefined || now === undefined ? undefined : pairsOf(nodes, tier, grouped, now.get(Kind.Load), own)), [nodes, now, own, tier, grouped]);
+  const found = useMemo(() => (nodes === undefined || now === undefined ? undefined : pairsOf(nodes, tier, grouped, now.get(Kind.Load), now.get(Kind.Errors), own)), [nodes, now, own, tier, grouped]);
   return (
     <section class="alone">
       <h1>Links between tiers</h1>
@@ -47,12 +47,12 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
       {nodes !== undefined && found !== undefined && tiers.value.length > 0 && (
         <>
           <p class="quiet">
-            {grouped ? `Rows: ${found.lowers} pods, with their switches of tier ${tier}. Columns: ${many(found.uppers, "group")} of switches of tier ${tier + 1} that are cabled to the same switches below.` : `Rows: ${found.lowers} switches of tier ${tier}. Columns: ${found.uppers} of tier ${tier + 1}.`} {found.matrices > 1 && `Each of ${found.matrices} pods is a matrix of its own. `}Most pairs have {many(found.usual, "link")}. {by === "load" ? "Colour: the load of the busiest link" : `Colour: the load of the link that stands out most, as a multiple of the mean of all links between its ${grouped ? "pod" : "lower switch"} and the tier above, in the same direction`}{meansOfSpan.value && ", all as means of the span"}; marked is where a link is missing or in trouble.
+            {grouped ? `Rows: ${found.lowers} pods, with their switches of tier ${tier}. Columns: ${many(found.uppers, "group")} of switches of tier ${tier + 1} that are cabled to the same switches below.` : `Rows: ${found.lowers} switches of tier ${tier}. Columns: ${found.uppers} of tier ${tier + 1}.`} {found.matrices > 1 && `Each of ${found.matrices} pods is a matrix of its own. `}Most pairs have {many(found.usual, "link")}. Colour: {colourWords(by, grouped)}{meansOfSpan.value && ", all as means of the span"}; marked is where a link is missing or in trouble.
           </p>
           <div class="paints">
             <span class="quiet">Colour by </span>
-            {(["load", "imbalance"] as const).map((one) => <Chip key={one} on={one === by} to={{ kind: "matrix", by: one, tier: asked, pods }}>{NAMES[one]}</Chip>)}
-            <span class="legend">{by === "load" ? <Ramp /> : <Ramp from="even" to={`${TIMES_MAX} times the mean, or more`} />}</span>
+            {MATRIX_PAINTS.map((one) => <Chip key={one} on={one === by} to={{ kind: "matrix", by: one, tier: asked, pods }}>{NAMES[one]}</Chip>)}
+            <span class="legend">{by === "load" ? <Ramp /> : by === "errors" ? <ErrorsRamp /> : <Ramp from="even" to={`${TIMES_MAX} times the mean, or more`} />}</span>
           </div>
           <Drawn key={`${tier} ${grouped}`} nodes={nodes} found={found} by={by} />
           <Odd nodes={nodes} found={found} />
@@ -64,6 +64,13 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
   );
 }
 
+/** What a pair is coloured by, in words. */
+function colourWords(by: MatrixPaint, grouped: boolean): string {
+  if (by === "load") return "the load of the busiest link";
+  if (by === "errors") return "the errors of the link that has most";
+  return `the load of the link that stands out most, as a multiple of the mean of all links between its ${grouped ? "pod" : "lower switch"} and the tier above, in the same direction`;
+}
+
 /** One of several ways to show the matrix. */
 function Chip({ on, to, children }: { on: boolean; to: View; children: ComponentChildren }) {
   return <a class={on ? "chip on" : "chip"} href={addressOf(to)} aria-current={on ? "true" : undefined}>{children}</a>;
@@ -72,6 +79,13 @@ function Chip({ on, to, children }: { on: boolean; to: View; children: Component
 /** The place in the palette of a multiple of the mean. */
 function timesRamp(times: number): number {
   return times === 0 ? Shade.Unknown : rampOf(Math.max(0, Math.min(1, (times - 1) / (TIMES_MAX - 1))) * WHOLE);
+}
+
+/** The place in the palette of what a pair is coloured by. */
+function paintOf(pair: Pair, by: MatrixPaint): number {
+  if (by === "imbalance") return timesRamp(pair.times);
+  const [value, ramp] = by === "errors" ? ([pair.errors, errorsRamp] as const) : ([pair.load, rampOf] as const);
+  return value === UNKNOWN ? Shade.Active : ramp(value);
 }
 
 function timesText(times: number): string {
@@ -104,7 +118,8 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
     const gap = side > 3 ? 1 : 0;
     const [now, later]: [number, number, number, string][][] = [[], []];
     pairs.forEach((pair) => {
-      const shade = pair.wrong || pair.links < usual ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : by === "imbalance" ? timesRamp(pair.times) : pair.load === UNKNOWN ? Shade.Active : rampOf(pair.load);
+      const isOdd = pair.links < usual || (by === "errors" ? pair.broken : pair.wrong);
+      const shade = isOdd ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : paintOf(pair, by);
       context.fillStyle = css(colorOf(shade, dark));
       // Trouble is larger than what is well, so that it is seen among thousands.
       const more = shade === Shade.Lost || shade === Shade.Slow ? Math.max(2, side / 5) : 0;
@@ -123,7 +138,7 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
       context.strokeRect(chosen.x * side + inset, chosen.y * side + inset, side - gap - 2 * inset, side - gap - 2 * inset);
     }
   };
-  const words = (pair: Pair) => `${found.lowerName(pair.lower)} × ${found.upperName(pair.upper)}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row`;
+  const words = (pair: Pair) => `${found.lowerName(pair.lower)} × ${found.upperName(pair.upper)}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row, errors ${errorsText(pair.errors)}`;
   const lead = (pair: Pair) => go({ kind: "focus", guid: nodes.guids[nodes.nodeOf[pair.port]], port: nodes.number(pair.port) });
   const key = (event: KeyboardEvent) => {
     const [move, chosen] = [ARROWS[event.key], found.pairs.get(cell.value)];
@@ -169,7 +184,7 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
       </div>
       <p class="quiet status" aria-live="polite"><bdi>{tip.value || "Point at a cell to name it."}</bdi></p>
       <button type="button" class="more" onClick={() => canvas.current !== null && savePng("matrix", [canvas.current])}>Save as PNG</button>{" "}
-      <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest", "times the mean of the row"], ...[...found.pairs.values()].map((pair) => [found.lowerName(pair.lower), found.upperName(pair.upper), pair.up, pair.links, percent(pair.load), timesText(pair.times)])])}>Save all pairs as CSV</button>
+      <button type="button" class="more" onClick={() => saveCsv("matrix", [["lower", "upper", "links that are up", "links", "busiest", "times the mean of the row", "errors a minute"], ...[...found.pairs.values()].map((pair) => [found.lowerName(pair.lower), found.upperName(pair.upper), pair.up, pair.links, percent(pair.load), timesText(pair.times), errorsOf(pair.errors) ?? ""])])}>Save all pairs as CSV</button>
     </>
   );
 }
@@ -187,14 +202,14 @@ function cellBeside({ pairs, w, h }: Pairs, from: Pair | undefined, [right, down
 /** All pairs, by what they are coloured by. */
 function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPaint }) {
   const open = useSignal(false);
-  const pairs = !open.value ? [] : by === "load" ? byLoad(found) : [...found.pairs.values()].sort((a, b) => b.times - a.times);
+  const pairs = !open.value ? [] : by === "imbalance" ? [...found.pairs.values()].sort((a, b) => b.times - a.times) : byValue(found, by);
   return (
     <details class="table" onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>The same as a table: all pairs by {NAMES[by]}</summary>
       {open.value && (
         <div class="scroll" tabIndex={0} role="region" aria-label={`All pairs by ${NAMES[by]}`}>
           <table>
-            <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Up</th><th scope="col" class="number">Links</th><th scope="col" class="number">Busiest</th><th scope="col" class="number">Times the mean</th></tr></thead>
+            <thead><tr><th scope="col">Lower</th><th scope="col">Upper</th><th scope="col" class="number">Up</th><th scope="col" class="number">Links</th><th scope="col" class="number">Busiest</th><th scope="col" class="number">Times the mean</th><th scope="col" class="number">Errors</th></tr></thead>
             <tbody>
               {pairs.slice(0, ROWS_MAX).map((pair) => (
                 <tr key={`${pair.lower}-${pair.upper}`}>
@@ -203,6 +218,7 @@ function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: Matri
                   <td class="number">{pair.links}</td>
                   <td class="number">{percent(pair.load)}</td>
                   <td class="number">{timesText(pair.times)}</td>
+                  <td class="number">{errorsText(pair.errors)}</td>
                 </tr>
               ))}
             </tbody>
@@ -214,9 +230,9 @@ function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: Matri
   );
 }
 
-function byLoad(found: Pairs): Pair[] {
+function byValue(found: Pairs, by: "load" | "errors"): Pair[] {
   const pairs = [...found.pairs.values()];
-  return byShare([...pairs.keys()], (at) => pairs[at].load).map((at) => pairs[at]);
+  return byShare([...pairs.keys()], (at) => pairs[at][by]).map((at) => pairs[at]);
 }
 
 /** The switches of a pair, with the ways to them. */

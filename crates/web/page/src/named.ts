@@ -16,8 +16,8 @@ interface Known {
 }
 
 export const known = signal<Known>({ fabrics: [], groups: [], total: 0, failed: "" });
-/** Groups that are read. */
-const GROUPS_MAX = 10_000;
+/** Groups of a page of the list, and pages that are read. */
+const [PAGE, PAGES_MAX] = [10_000, 10];
 /** Time for which they need not be read again, milliseconds. */
 const FRESH = 2_000;
 let read = -Infinity;
@@ -27,14 +27,26 @@ export async function readNamed(): Promise<void> {
   if (now - read < FRESH) return;
   read = now;
   const options = { timeoutMs: PATIENCE };
-  const [fabrics, groups] = await Promise.allSettled([fabricCalls.listVirtualFabrics({}, options), groupCalls.listMulticastGroups({ limit: GROUPS_MAX }, options)]);
+  const [fabrics, groups] = await Promise.allSettled([fabricCalls.listVirtualFabrics({}, options), readGroups(options)]);
   const failed = [fabrics, groups].find((one) => one.status === "rejected");
   known.value = {
     ...known.value,
     ...(fabrics.status === "fulfilled" ? { fabrics: fabrics.value.virtualFabrics } : {}),
-    ...(groups.status === "fulfilled" ? { groups: groups.value.groups, total: groups.value.total } : {}),
+    ...(groups.status === "fulfilled" ? groups.value : {}),
     failed: failed === undefined ? "" : whyOf(failed.reason),
   };
+}
+
+async function readGroups(options: { timeoutMs: number }): Promise<Pick<Known, "groups" | "total">> {
+  const groups: MulticastGroup[] = [];
+  let [pageToken, total] = ["", 0];
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const answer = await groupCalls.listMulticastGroups({ limit: PAGE, pageToken }, options);
+    groups.push(...answer.groups);
+    [pageToken, total] = [answer.nextPageToken, answer.total];
+    if (pageToken === "") break;
+  }
+  return { groups, total };
 }
 
 /** What a MGID is of, by its first bytes (RFC 4391); empty where that is not known. */

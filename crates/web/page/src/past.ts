@@ -22,6 +22,8 @@ export interface Shown {
   /** When the counters were read that loads are of, and how long before that the time begins over which they are, milliseconds. */
   counted: Date | undefined;
   over: number;
+  /** Why there are none; empty where there are. */
+  uncounted: string;
 }
 /** Whether loads that are shown are means of a span. */
 export const meansOfSpan = computed(() => shown.value?.from !== undefined && shown.value.over > 0);
@@ -56,7 +58,7 @@ async function read(time: Date, first: Date | undefined, signal: AbortSignal): P
     then.columns.forEach((column) => columns.take(column));
     const counted = then.countedTime && timestampDate(then.countedTime);
     const over = then.countedSpan === undefined ? 0 : durationMs(then.countedSpan);
-    show({ layout, columns, health }, { ...shownOf(time, then.moment), from: first, counted, over }, "");
+    show({ layout, columns, health }, { ...shownOf(time, then.moment), from: first, counted, over, uncounted: then.uncountedReason }, "");
   } catch (error) {
     if (!signal.aborted) show(undefined, undefined, whyOf(error));
   }

@@ -10,7 +10,7 @@ import { Kind, type Layout, NO_PEER, State } from "./fabric";
 import { usePolled } from "./poll";
 import { beat, columns, shades } from "./store";
 import { mayOrder, WhyNot } from "./who";
-import { clock, guidText, many } from "./words";
+import { clock, many, pointOf } from "./words";
 
 interface Doable {
   action: PortAction;
@@ -120,7 +120,7 @@ function WhyDisabled({ nodes, at }: { nodes: Layout; at: number }) {
   const state = columns.value?.get(Kind.State)[at];
   const [guid, number] = [nodes.guids[nodes.nodeOf[at]], nodes.number(at)];
   const asked = state === State.Disabled || state === State.Lost;
-  const { answer } = usePolled(async (options) => (asked ? await portCalls.listDisabledPorts({ point: `nodeguid:${guidText(guid)}:port:${number}` }, options) : undefined), 0, [at, shades.value[at]]);
+  const { answer } = usePolled(async (options) => (asked ? await portCalls.listDisabledPorts({ point: pointOf(guid, number) }, options) : undefined), 0, [at, shades.value[at]]);
   const said: ComponentChildren[] = (answer?.ports ?? []).map(({ port, author, peer, reason, disabledTime }, key) => (
     <p key={key}>
       <a href={addressOf({ kind: "focus", guid: port?.port?.nodeGuid ?? 0n, port: port?.port?.port ?? 0 })}><bdi>{port?.nodeName}</bdi> port {port?.port?.port}</a> was disabled

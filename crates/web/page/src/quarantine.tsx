@@ -1,9 +1,10 @@
-// Whether the link of a port is kept out of use, why, since when, and what ends that.
+// Whether the link of a port is kept out of use, and which links of a node are: why, since when, and what ends that.
 import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ExplainQuarantineResponse, LinkUse, type LossThresholds, type PortLosses, type QuarantinedPort } from "../gen/weft/v1/port_pb";
+import { addressOf } from "./address";
 import { portCalls } from "./calls";
 import { usePolled } from "./poll";
-import { clock, many, sentence, spanText } from "./words";
+import { clock, many, pointOf, sentence, spanText } from "./words";
 
 /** Time from one reading to the next, milliseconds. */
 const PACE = 5_000;
@@ -20,6 +21,24 @@ export function Quarantine({ guid, number }: { guid: bigint; number: number }) {
     <>
       <h2>Quarantine</h2>
       {answer === undefined ? <p class="quiet"><bdi>{failed}</bdi></p> : <Explained answer={answer} />}
+    </>
+  );
+}
+
+/** The links of a node that are kept out of use, or would be. */
+export function NodeQuarantine({ guid }: { guid: bigint }) {
+  const { answer, failed } = usePolled((options) => portCalls.listQuarantine({ point: pointOf(guid, 0) }, options), PACE, [guid]);
+  return (
+    <>
+      <h2>Quarantine</h2>
+      {answer === undefined && <p class="quiet"><bdi>{failed}</bdi></p>}
+      {answer !== undefined && answer.ports.length === 0 && <p class="calm">None of its links is in quarantine.</p>}
+      {answer?.ports.map((entry) => (
+        <div key={`${entry.port?.port?.nodeGuid} ${entry.port?.port?.port}`} class="quarantine">
+          <h3><a href={addressOf({ kind: "focus", guid: entry.port?.port?.nodeGuid ?? 0n, port: entry.port?.port?.port ?? 0 })}><bdi>{entry.port?.nodeName}</bdi> port {entry.port?.port?.port}</a></h3>
+          <Entry entry={entry} thresholds={undefined} />
+        </div>
+      ))}
     </>
   );
 }

@@ -45,10 +45,16 @@ export function saveDrawing(name: string, holder: Element | null): void {
   saveSvg(name, new XMLSerializer().serializeToString(copy));
 }
 
-/** Saves the table within an element as it is shown. */
+/** Saves the table within an element as it is shown, numbers as other programs read them. */
 export function saveTable(name: string, holder: Element | null): void {
   const rows = holder?.querySelector("table")?.rows ?? [];
-  saveCsv(name, Array.from(rows, (row) => Array.from(row.cells, (cell) => cell.textContent ?? "")));
+  const text = (cell: HTMLTableCellElement) => (cell.classList.contains("number") ? ungrouped(cell.textContent ?? "") : (cell.textContent ?? ""));
+  saveCsv(name, Array.from(rows, (row) => Array.from(row.cells, text)));
+}
+
+/** A text without the commas between the thousands of its numbers. */
+export function ungrouped(text: string): string {
+  return text.replace(/\d{1,3}(?:,\d{3})+(?!\d)/g, (number) => number.replaceAll(",", ""));
 }
 
 function save(name: string, blob: Blob): void {

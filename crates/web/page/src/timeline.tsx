@@ -1,16 +1,13 @@
 // The timeline under everything: what happened, and the moment or the span that is looked at.
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { TargetedPointerEvent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { addressOf, goTo, moment, range, showLast, start, view } from "./address";
 import type { Told } from "./events";
-import { all, kept, RANGES, readPast, readSpan } from "./history";
-import { lacking, REST, type Shown, shown } from "./past";
-import { events } from "./store";
+import { all, followPast, kept, RANGES, spanAsked } from "./history";
+import { lacking, type Shown, shown } from "./past";
 import { between, clock, sentence, spanText } from "./words";
 
-/** Time from one reading of the past to the next, and after an event, milliseconds. */
-const [PACE, PACE_FRESH] = [30_000, 2_000];
 /** Places of the strip: marks that fall on one are one. */
 const PLACES = 1_000;
 /** What a span that nobody has drawn yet is of the time that is shown. */
@@ -20,25 +17,7 @@ const DRAWN = 4;
 
 /** The past as a strip of marks, with the moment that is chosen. */
 export function Timeline() {
-  useSignalEffect(() => {
-    range.value;
-    void readPast();
-  });
-  useSignalEffect(() => {
-    [start.value, moment.value];
-    const soon = setTimeout(() => void readSpan(), REST);
-    return () => clearTimeout(soon);
-  });
-  const readAll = () => Promise.all([readPast(), readSpan()]);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || void readAll(), PACE);
-    return () => clearInterval(timer);
-  }, []);
-  useSignalEffect(() => {
-    if (events.value.length === 0) return;
-    const soon = setTimeout(() => void readAll(), PACE_FRESH);
-    return () => clearTimeout(soon);
-  });
+  useEffect(() => followPast(), []);
   const now = kept.value;
   const isSpan = start.value !== undefined;
   useEffect(() => {
@@ -51,7 +30,6 @@ export function Timeline() {
   const words = moment.value === undefined ? "now" : clock(moment.value);
   const [before, after] = beside(moment.value);
   const first = start.value === undefined ? undefined : Math.min(chosen, Math.max(from, start.value.getTime() / 1_000));
-  const step = Math.max(1, range.value / 3_600);
   const end = moment.value ?? date(to);
   return (
     <section class="timeline" aria-label="Timeline">
@@ -61,28 +39,8 @@ export function Timeline() {
       <button type="button" title="What happened before" aria-label="What happened before" disabled={before === undefined} onClick={() => goTo(before)}>◀</button>
       <div class="strip" title="Drag over the marks to choose a span">
         <Strip from={from} to={to} told={now.events} span={first === undefined ? undefined : [first, chosen]} />
-        {first !== undefined && start.value !== undefined && (
-          <input
-            type="range"
-            min={Math.floor(from)}
-            max={Math.ceil(to)}
-            step={step}
-            value={first}
-            aria-label="Start of the span"
-            aria-valuetext={clock(start.value)}
-            onInput={(event) => chooseStart(event.currentTarget)}
-          />
-        )}
-        <input
-          type="range"
-          min={Math.floor(from)}
-          max={Math.ceil(to)}
-          step={step}
-          value={chosen}
-          aria-label={first === undefined ? "Moment" : "End of the span"}
-          aria-valuetext={words}
-          onInput={(event) => choose(event.currentTarget, to)}
-        />
+        {first !== undefined && start.value !== undefined && <Slider bounds={[from, to]} value={first} label="Start of the span" words={clock(start.value)} choose={chooseStart} />}
+        <Slider bounds={[from, to]} value={chosen} label={first === undefined ? "Moment" : "End of the span"} words={words} choose={(slider) => choose(slider, to)} />
       </div>
       <button type="button" title="What happened next" aria-label="What happened next" disabled={moment.value === undefined} onClick={() => goTo(after)}>▶</button>
       <span class="moment">{start.value !== undefined && <>{clock(start.value)} –<br /></>}{words}</span>
@@ -90,6 +48,22 @@ export function Timeline() {
       <button type="button" class="more" disabled={moment.value === undefined} onClick={() => goTo(undefined)}>Now</button>
     </section>
   );
+}
+
+interface SliderProps {
+  /** The time that is shown, and the moment that is chosen, seconds since 1970. */
+  bounds: [number, number];
+  value: number;
+  label: string;
+  /** The moment in words. */
+  words: string;
+  choose(slider: HTMLInputElement): void;
+}
+
+/** Chooses a moment of the time that is shown. */
+function Slider({ bounds: [from, to], value, label, words, choose }: SliderProps) {
+  const step = Math.max(1, range.value / 3_600);
+  return <input type="range" min={Math.floor(from)} max={Math.ceil(to)} step={step} value={value} aria-label={label} aria-valuetext={words} onInput={(event) => choose(event.currentTarget)} />;
 }
 
 /** A time in seconds since 1970; none later than now. */
@@ -204,7 +178,7 @@ export function AsOf() {
           {lacking.value !== "" ? <span><b>Nothing of {clock(asked)} can be shown</b>: <bdi>{lacking.value}</bdi>. What is shown is of now. </span>
             : now === undefined ? <span>The fabric of {clock(asked)} is read… </span>
             : OF_NOW.includes(view.value.kind) ? <span><b>{first === undefined ? `As of ${clock(asked)}` : sentence(between(first, asked))}</b> This view is of now. </span>
-            : now.from === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? "no loads are kept of then" : `loads of ${clock(now.counted)}`}. </span>
+            : now.from === undefined ? <span><b>As of {clock(now.time)}</b>{now.since && `, so since ${clock(now.since)}`}{now.sweep > 0n && `, sweep ${now.sweep}`}; {now.counted === undefined ? <>no loads are known of then: <bdi>{now.uncounted}</bdi></> : `loads of ${clock(now.counted)}`}. </span>
             : <span><b>{sentence(between(now.from, now.time))}</b> <Counted by={now} /> What happened and lines over time are of this span; states, cables, routes and what is wrong are as of its end. </span>}
           {lacking.value === "" && now !== undefined && <Coming after={now} />}
           {lacking.value === "" && view.value.kind !== "plans" && <><a href={addressOf({ kind: "plans", guid: 0n, port: 0 })}>Plan the way back to it</a> </>}
@@ -223,14 +197,16 @@ function Coming({ after: { time, from } }: { after: Shown }) {
 }
 
 /** What loads of a span are of. */
-function Counted({ by: { counted, over } }: { by: Shown }) {
-  if (counted === undefined) return <>No counters are kept of both its ends, so loads, waiting and errors are not known.</>;
+function Counted({ by: { counted, over, uncounted } }: { by: Shown }) {
+  if (counted === undefined) return <>Loads, waiting and errors are not known: <bdi>{sentence(uncounted)}</bdi></>;
   return <>Loads, waiting and errors are means of {spanText(over)}, up to the reading of {clock(counted)}.</>;
 }
 
 /** Since when events are known, in words. */
 export function Since() {
   const name = RANGES.find(([seconds]) => seconds === range.value)?.[1];
-  if (start.value !== undefined && moment.value !== undefined) return <>{between(start.value, moment.value)}</>;
+  const span = spanAsked.value;
+  if (span !== undefined && start.value === undefined) return <>in the {name} before {clock(span.to)}</>;
+  if (span !== undefined) return <>{between(span.from, span.to)}</>;
   return <>{kept.value === undefined ? "since this page was opened" : `in the last ${name}`}</>;
 }

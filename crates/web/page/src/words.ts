@@ -8,6 +8,11 @@ export function guidText(guid: bigint): string {
   return `0x${guid.toString(16).padStart(16, "0")}`;
 }
 
+/** A port, or a whole node where it is 0, as a point in the syntax of opareport. */
+export function pointOf(guid: bigint, number: number): string {
+  return `nodeguid:${guidText(guid)}${number > 0 ? `:port:${number}` : ""}`;
+}
+
 /** The name of a node; of a host, without that of its HFI. */
 export function shortName(nodes: Layout, node: number): string {
   return nodes.isSwitch(node) ? nodes.names[node] : nodes.names[node].replace(/ hfi\d+_\d+$/, "");

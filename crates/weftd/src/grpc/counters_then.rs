@@ -1,10 +1,8 @@
 //! Counters of a moment of the past, in the shape of the last ones.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::sync::Mutex;
 use tokio::task;
 use tonic::Status;
 use weft_api::time::{Timestamp, timestamp_ms, unix_ms};
@@ -17,14 +15,12 @@ use weft_manager::port_totals::PortTotals;
 use super::details::detailed;
 use super::facts::Facts;
 use super::history::status;
+use super::last_read::LastRead;
 use super::past::{self, LastStates, NOT_KEPT};
 use super::refusal::wrong_field;
 use super::{Services, attachment};
 
-/// How long what was read last is kept, so that the pages and screens of a moment are read once: at 27,648 hosts it has some
-/// 50 MB.
-const KEPT: Duration = Duration::from_secs(60);
-/// Answers of a kind that are kept: those of both ends of a span.
+/// Answers of a kind that are kept: those of both ends of a span. At 27,648 hosts one has some 50 MB.
 const KEPT_MAX: usize = 2;
 
 /// A reading of the past.
@@ -47,9 +43,9 @@ pub(super) struct Then {
 /// What counters of the past were last asked for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastThen {
-    moments: LastRead<StateQuestion, CountersThen>,
+    moments: LastRead<StateQuestion, CountersThen, KEPT_MAX>,
     /// By the moment and the start, milliseconds since 1970.
-    spans: LastRead<(StateQuestion, i64), Over>,
+    spans: LastRead<(StateQuestion, i64), Over, KEPT_MAX>,
 }
 
 /// The time between two moments.
@@ -57,54 +53,6 @@ pub(crate) struct LastThen {
 struct Over {
     image: Arc<Image>,
     then: Then,
-}
-
-/// What was read last, each with its question. One is read at a time: whoever asks meanwhile waits, and may ask the same.
-#[derive(Debug)]
-struct LastRead<Q, A>(Arc<Mutex<Answers<Q, A>>>);
-
-/// The newest first.
-type Answers<Q, A> = VecDeque<(Q, Arc<A>)>;
-
-impl<Q, A> Clone for LastRead<Q, A> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<Q, A> Default for LastRead<Q, A> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl<Q: PartialEq + Copy + Send + 'static, A: Send + Sync + 'static> LastRead<Q, A> {
-    /// The answer to a question, by `read` unless it is kept.
-    async fn answer(
-        &self,
-        question: Q,
-        read: impl Future<Output = Result<A, Status>>,
-    ) -> Result<Arc<A>, Status> {
-        let mut last = self.0.lock().await;
-        if let Some((_, answer)) = last.iter().find(|(of, _)| *of == question) {
-            return Ok(Arc::clone(answer));
-        }
-        let answer = Arc::new(read.await?);
-        last.truncate(KEPT_MAX - 1);
-        last.push_front((question, Arc::clone(&answer)));
-        self.forget_later(&answer);
-        Ok(answer)
-    }
-
-    /// Forgets an answer after a while.
-    fn forget_later(&self, answer: &Arc<A>) {
-        let (last, kept) = (Arc::clone(&self.0), Arc::downgrade(answer));
-        tokio::spawn(async move {
-            tokio::time::sleep(KEPT).await;
-            let mut last = last.lock().await;
-            last.retain(|(_, one)| !std::ptr::eq(Arc::as_ptr(one), kept.as_ptr()));
-        });
-    }
 }
 
 impl CountersThen {

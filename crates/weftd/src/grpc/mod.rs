@@ -19,6 +19,7 @@ mod health;
 mod history;
 mod incident;
 mod job;
+mod last_read;
 mod limits;
 mod loop_test;
 mod manager;
@@ -50,6 +51,7 @@ mod watch;
 mod web;
 mod web_then;
 mod what_if;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,8 +131,10 @@ pub(crate) use history::HistoryReaders;
 use limits::Limits;
 pub(crate) use limits::Watchers;
 pub(crate) use past::LastStates;
+pub(crate) use route_details::LastMade;
 use survive::survive;
 pub(crate) use watch::{place_of, token};
+pub(crate) use workers::Workers;
 
 /// Dependencies of the services.
 #[derive(Clone)]
@@ -165,6 +169,9 @@ pub(crate) struct Services {
     /// The reading of the past that was asked for last.
     pub(crate) last_then: LastThen,
     pub(crate) last_states: LastStates,
+    pub(crate) last_made: LastMade,
+    /// Bounds those whose answers take a while to make.
+    pub(crate) workers: Workers,
     /// Bounds those who ask what would be.
     pub(crate) forecasts: Forecasts,
     /// The record of changes.

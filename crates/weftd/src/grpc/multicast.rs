@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::task;
 use tonic::{Request, Response, Status};
 use weft_api::v1;
 use weft_api::v1::multicast_service_server::MulticastService;
@@ -14,7 +13,7 @@ use weft_report::{GroupEntry, MemberEntry, Options, gid, mcgroups};
 
 use super::Services;
 use super::facts::Facts;
-use super::refusal::not_there;
+use super::refusal::{not_there, wrong_field};
 
 /// Groups, members and links of an answer where nothing is said, and at most.
 const LIMIT: (usize, usize) = (1_000, 10_000);
@@ -27,23 +26,49 @@ fn bound(limit: u32) -> usize {
     }
 }
 
+/// The group that a page comes after: its GID as answers have it, whose order is that of the text; none for the first page.
+fn after(token: &str) -> Result<Option<String>, Status> {
+    let half = |text: &str| {
+        let digits = text
+            .strip_prefix("0x")
+            .filter(|digits| digits.len() == 16)?;
+        u64::from_str_radix(digits, 16).ok()
+    };
+    let is_gid = token.split_once(':');
+    let is_gid = is_gid.is_some_and(|(prefix, id)| half(prefix).and(half(id)).is_some());
+    match token {
+        "" => Ok(None),
+        token if is_gid => Ok(Some(token.to_owned())),
+        _ => Err(wrong_field(
+            "page_token",
+            "expected next_page_token of an answer",
+        )),
+    }
+}
+
 #[tonic::async_trait]
 impl MulticastService for Services {
     async fn list_multicast_groups(
         &self,
         request: Request<v1::ListMulticastGroupsRequest>,
     ) -> Result<Response<v1::ListMulticastGroupsResponse>, Status> {
-        let limit = bound(request.into_inner().limit);
+        let request = request.into_inner();
+        let limit = bound(request.limit);
+        let after = after(&request.page_token)?;
         self.must_be_master()?;
         let (snapshot, groups) = (self.hub.snapshot(), self.hub.multicast_groups());
         let generation = snapshot.generation;
         let total = groups.len() as u32;
-        let bare = groups.iter().take(limit).map(|group| MulticastGroup {
+        let rest = groups.partition_point(|group| after.as_ref() >= Some(&gid(group.mgid)));
+        let rest = groups.get(rest..).unwrap_or_default();
+        let (page, later) = rest.split_at(limit.min(rest.len()));
+        let last = page.last().filter(|_| !later.is_empty());
+        let bare = page.iter().map(|group| MulticastGroup {
             members: Vec::new(),
             ..group.clone()
         });
-        let counts: Vec<u32> = groups.iter().map(|one| one.members.len() as u32).collect();
-        let entries = entries(snapshot, bare.collect()).await?;
+        let counts: Vec<u32> = page.iter().map(|one| one.members.len() as u32).collect();
+        let entries = self.described(snapshot, bare.collect()).await?;
         Ok(Response::new(v1::ListMulticastGroupsResponse {
             groups: entries
                 .iter()
@@ -52,6 +77,7 @@ impl MulticastService for Services {
                 .collect(),
             total,
             generation,
+            next_page_token: last.map_or_else(String::new, |last| gid(last.mgid)),
         }))
     }
 
@@ -69,10 +95,10 @@ impl MulticastService for Services {
             not_there(&what, Facts::none().with("mgid", &mgid))
         })?;
         let (mlid, members) = (found.mlid, found.members.len() as u32);
-        let entries = entries(Arc::clone(&snapshot), vec![found]).await?;
+        let entries = self.described(Arc::clone(&snapshot), vec![found]).await?;
         let entry = entries.into_iter().next();
         let entry = entry.ok_or_else(|| Status::internal("a group without a description"))?;
-        let built = task::spawn_blocking(move || {
+        let build = move || {
             let (tree, links) = tree(&snapshot, mlid, limit);
             let ports = ports(&snapshot.topology, &entry);
             let listed = entry.members.iter().take(limit);
@@ -85,33 +111,31 @@ impl MulticastService for Services {
                 links,
                 generation: snapshot.generation,
             }
-        });
-        let built = built
-            .await
-            .map_err(|error| Status::internal(error.to_string()))?;
-        Ok(Response::new(built))
+        };
+        self.workers.run(build).await.map(Response::new)
     }
 }
 
-/// Groups as reports describe them.
-async fn entries(
-    snapshot: Arc<Snapshot>,
-    groups: Vec<MulticastGroup>,
-) -> Result<Vec<GroupEntry>, Status> {
-    let described = task::spawn_blocking(move || {
-        let administration = Administration {
-            groups: Arc::new(groups),
-            ..Administration::default()
+impl Services {
+    /// Groups as reports describe them.
+    async fn described(
+        &self,
+        snapshot: Arc<Snapshot>,
+        groups: Vec<MulticastGroup>,
+    ) -> Result<Vec<GroupEntry>, Status> {
+        let describe = move || {
+            let administration = Administration {
+                groups: Arc::new(groups),
+                ..Administration::default()
+            };
+            let snapshot = Snapshot {
+                administration: Arc::new(administration),
+                ..snapshot.as_ref().clone()
+            };
+            mcgroups(&snapshot, &Options::default()).groups
         };
-        let snapshot = Snapshot {
-            administration: Arc::new(administration),
-            ..snapshot.as_ref().clone()
-        };
-        mcgroups(&snapshot, &Options::default()).groups
-    });
-    described
-        .await
-        .map_err(|error| Status::internal(error.to_string()))
+        self.workers.run(describe).await
+    }
 }
 
 fn group_message(entry: &GroupEntry, members: u32) -> v1::MulticastGroup {

@@ -64,17 +64,14 @@ impl RouteService for Services {
                 (snapshot, ends, Some(made))
             }
         };
-        let report = weft_report::route(&snapshot, &source, &destination, &Options::default());
-        let report = report.map_err(|error| wrong_field("source", &error.to_string()))?;
-        let mut routes: Vec<v1::Route> = report.routes.into_iter().map(v1::Route::from).collect();
-        if let [route] = &mut routes[..] {
-            add_choices(&snapshot, route);
-            if is_now {
-                self.add_levels(&snapshot, route).await?;
-            }
+        let of = Arc::clone(&snapshot);
+        let routes = self.workers.run(move || routes(&of, &source, &destination));
+        let mut routes = routes.await??;
+        if let ([route], true) = (&mut routes[..], is_now) {
+            self.add_levels(&snapshot, route).await?;
         }
         let (engine, notes) = made
-            .map(|made| (made.engine, made.notes))
+            .map(|made| (made.engine.clone(), made.notes.clone()))
             .unwrap_or_default();
         Ok(Response::new(v1::GetRouteResponse {
             routes,
@@ -178,6 +175,21 @@ impl RouteService for Services {
     ) -> Result<Response<v1::ListDrainsResponse>, Status> {
         self.drains().await.map(Response::new)
     }
+}
+
+/// The routes between two selections; of a single one also what switches may choose.
+fn routes(
+    snapshot: &Snapshot,
+    source: &Selection,
+    destination: &Selection,
+) -> Result<Vec<v1::Route>, Status> {
+    let report = weft_report::route(snapshot, source, destination, &Options::default());
+    let report = report.map_err(|error| wrong_field("source", &error.to_string()))?;
+    let mut routes: Vec<v1::Route> = report.routes.into_iter().map(v1::Route::from).collect();
+    if let [route] = &mut routes[..] {
+        add_choices(snapshot, route);
+    }
+    Ok(routes)
 }
 
 /// Whether a plan would change settings.

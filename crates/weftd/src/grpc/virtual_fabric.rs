@@ -12,7 +12,7 @@ use weft_manager::vf::{Fabrics, Member};
 use super::facts::Facts;
 use super::page::Page;
 use super::refusal::{not_there, status};
-use super::{Key, Services, select};
+use super::{Key, Services, Workers, select};
 
 /// Members of a page where nothing is said, and at most.
 const PAGE: (usize, usize) = (1_000, 10_000);
@@ -79,6 +79,7 @@ impl VirtualFabricService for Services {
 struct InForce {
     snapshot: Arc<Snapshot>,
     settings: Arc<SaSettings>,
+    workers: Workers,
 }
 
 impl InForce {
@@ -88,9 +89,8 @@ impl InForce {
         work: impl FnOnce(Fabrics<'_>) -> T + Send + 'static,
     ) -> Result<T, Status> {
         let (snapshot, settings) = (Arc::clone(&self.snapshot), Arc::clone(&self.settings));
-        let done = tokio::task::spawn_blocking(move || work(Fabrics::new(&snapshot, &settings)));
-        done.await
-            .map_err(|error| Status::internal(error.to_string()))
+        let work = move || work(Fabrics::new(&snapshot, &settings));
+        self.workers.run(work).await
     }
 }
 
@@ -101,6 +101,7 @@ impl Services {
         Ok(InForce {
             snapshot: self.hub.snapshot(),
             settings: Arc::new(self.query_settings.borrow().sa.clone()),
+            workers: self.workers.clone(),
         })
     }
 }

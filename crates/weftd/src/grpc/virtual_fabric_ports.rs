@@ -1,6 +1,5 @@
 //! The ports that carry packets of a virtual fabric, with what they carry of it.
 
-use tokio::task;
 use tonic::Status;
 use weft_api::v1;
 use weft_manager::pm::{Image, Roster};
@@ -22,10 +21,7 @@ impl Services {
         let totals = self.totals()?;
         let attachment = self.attachment_at(None);
         // At many ports that takes milliseconds.
-        let listed = task::spawn_blocking(move || list(&totals, &request));
-        let listed = listed
-            .await
-            .map_err(|error| Status::internal(error.to_string()))??;
+        let listed = self.workers.run(move || list(&totals, &request)).await??;
         Ok(v1::ListVirtualFabricPortsResponse {
             attachment,
             ..listed

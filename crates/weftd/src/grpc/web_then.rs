@@ -23,11 +23,15 @@ impl Services {
         let past = self.past_of("at", at).await?;
         // Of then, counters may not be kept, or no page of what was wrong.
         let counted = match request.from {
-            None => self.image_at(Some(&at)).await.ok(),
+            None => self.image_at(Some(&at)).await,
             Some(from) => match self.image_over(millis("from", &from)?, &at).await {
                 Err(refused) if refused.code() == Code::InvalidArgument => return Err(refused),
-                counted => counted.ok().map(|(image, then)| (image, Some(then))),
+                counted => counted.map(|(image, then)| (image, Some(then))),
             },
+        };
+        let (counted, uncounted_reason) = match counted {
+            Ok(counted) => (Some(counted), String::new()),
+            Err(refused) => (None, refused.message().to_owned()),
         };
         let making = move || {
             let page = past.state.health.as_deref().map(health_of_piece);
@@ -47,11 +51,11 @@ impl Services {
                 // With what could not be read of the counters, where there are some.
                 moment: Some(then.map_or(past.shown, |then| then.shown)),
                 counted_span,
+                uncounted_reason,
             }
         };
         // At many ports that takes a part of a second.
-        let made = tokio::task::spawn_blocking(making).await;
-        made.map_err(|error| Status::internal(error.to_string()))
+        self.workers.run(making).await
     }
 }
 

@@ -24,6 +24,7 @@ mod health;
 mod hfi;
 mod history;
 mod hostile_names;
+mod hostile_pages;
 mod ibsim;
 mod instances;
 mod jobs;

@@ -160,6 +160,33 @@ async fn is_told(daemon: &Daemon) {
     let listed = client.multicast().list_multicast_groups(every).await;
     let listed = listed.unwrap().into_inner();
     assert_eq!(listed.total as usize, listed.groups.len());
+    assert_eq!(listed.next_page_token, "");
+    let mut pages = Vec::new();
+    let mut page_token = String::new();
+    loop {
+        let one = v1::ListMulticastGroupsRequest {
+            limit: 1,
+            page_token,
+        };
+        let page = client.multicast().list_multicast_groups(one).await;
+        let page = page.unwrap().into_inner();
+        assert_eq!(page.total, listed.total);
+        pages.extend(page.groups);
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert!(pages.len() > 1, "there is more than one page");
+    assert_eq!(pages, listed.groups);
+    for page_token in ["nonsense", "0x1:0x2"] {
+        let wrong = v1::ListMulticastGroupsRequest {
+            page_token: page_token.to_owned(),
+            ..v1::ListMulticastGroupsRequest::default()
+        };
+        let refused = client.multicast().list_multicast_groups(wrong).await;
+        assert_eq!(refused.unwrap_err().code(), tonic::Code::InvalidArgument);
+    }
     let group = listed
         .groups
         .iter()

@@ -8,6 +8,8 @@ const PROGRAMS = process.env["WEFT_PROGRAMS"] ?? "../../../target/debug";
 const CONFIG = "../../../config/opafm.xml";
 /** Longest time until a daemon has brought its fabric up, milliseconds: 27,648 hosts on a busy machine. */
 const PATIENCE = 300_000;
+/** Most that the command line prints, bytes. */
+const OUTPUT_MAX = 64 << 20;
 
 /** An entry of the record of changes. */
 interface Audited {
@@ -28,6 +30,39 @@ export class Daemon {
     // Counters are read every second.
     const config = readFileSync(CONFIG, "utf8").replace("<SweepInterval>10</SweepInterval>", "<SweepInterval>1</SweepInterval>");
     writeFileSync(join(this.dir, "opafm.xml"), config);
+  }
+
+  /** Changes its configuration, for the next start. */
+  configure(change: (text: string) => string): void {
+    const file = join(this.dir, "opafm.xml");
+    writeFileSync(file, change(readFileSync(file, "utf8")));
+  }
+
+  /** Has each host have two LIDs, and switches choose among links. */
+  chooseLinks(): void {
+    this.configure((text) => {
+      const at = text.indexOf("<AdaptiveRouting>");
+      return text.slice(0, at).replace("<Lmc>0</Lmc>", "<Lmc>1</Lmc>") + text.slice(at).replace("<Enable>0</Enable>", "<Enable>1</Enable>");
+    });
+  }
+
+  /** Sets what somebody at a loopback address may do from now on, with more of the rules after it. */
+  async loopbackMay(role: string, more = ""): Promise<void> {
+    const rules = join(this.dir, "access.toml");
+    writeFileSync(rules, `loopback = "${role}"\n${more}`);
+    if (this.process === undefined) {
+      this.more.push("--access", rules);
+      return;
+    }
+    const taken = `loopback without a certificate: ${role}`;
+    const before = this.logged(taken);
+    this.reload();
+    await until(() => this.logged(taken) > before);
+  }
+
+  /** Keeps its past, and what it has been asked for, from the next start on. */
+  remember(): void {
+    this.more.push("--state-dir", join(this.dir, "state"));
   }
 
   /** Starts it, again at the address that it had before. */
@@ -52,9 +87,14 @@ export class Daemon {
     execFileSync(join(PROGRAMS, "weft-emulator"), ["ctl", "--connect", `unix:${this.control}`, ...what]);
   }
 
+  /** What the command line says with --json, the judge of what the page shows. */
+  json<T>(...what: string[]): T {
+    return JSON.parse(this.weft(...what, "--json")) as T;
+  }
+
   /** What the command line says at the daemon's socket, as the user of the daemon. */
   weft(...what: string[]): string {
-    return execFileSync(join(PROGRAMS, "weft"), ["--address", `unix:${join(this.dir, "api.sock")}`, ...what], { encoding: "utf8" });
+    return execFileSync(join(PROGRAMS, "weft"), ["--address", `unix:${join(this.dir, "api.sock")}`, ...what], { encoding: "utf8", maxBuffer: OUTPUT_MAX });
   }
 
   /** What the record of changes has of a method. */

@@ -1,27 +1,24 @@
 // Experiments: results from a file, and the live emulation, in which E1 is seen as its authors saw it.
 import { expect, type Locator, type Page, test } from "@playwright/test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
 import { accessible, looksWell } from "./looks";
+import { say } from "./steps";
+import { loadOf, near, ONE, throughput, TWO } from "./traffic";
 
 /** Two edge switches with four hosts each, and two core switches: the fabric of E1. */
 const daemon = new Daemon("pgft:2;4,2;1,2;1,1");
-const rules = join(daemon.dir, "access.toml");
 /** What `weft-lab run --csv` has printed. */
 const RESULTS = "tests/browser/results.csv";
-/** Payload that one link carries, and two, GB/s (Intel, "Adaptive Routing with Intel Omni-Path Architecture"). */
-const [ONE, TWO] = [12.38, 24.7];
-
 /** What somebody at a loopback address may do from now on, and which plans need a second person. */
-function loopbackMay(role: string, twoPersons = "none"): void {
-  writeFileSync(rules, `loopback = "${role}"\n[plans]\ntwo_persons = "${twoPersons}"\n`);
+function loopbackMay(role: string, twoPersons = "none"): Promise<void> {
+  return daemon.loopbackMay(role, `[plans]\ntwo_persons = "${twoPersons}"\n`);
 }
 
 test.describe.configure({ timeout: 180_000 });
 test.beforeAll(async () => {
-  loopbackMay("administer");
-  daemon.more.push("--access", rules, "--state-dir", join(daemon.dir, "state"));
+  await loopbackMay("administer");
+  daemon.remember();
   await daemon.start();
 });
 test.afterAll(async () => {
@@ -31,27 +28,6 @@ test.afterAll(async () => {
 /** Opens a text as a file that somebody chooses. */
 async function choose(page: Page, ...files: { name: string; text: string | Buffer }[]): Promise<void> {
   await page.getByLabel("Open results").setInputFiles(files.map(({ name, text }) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text as string) })));
-}
-
-/** What all traffic gets, GB/s; 0 without any. */
-async function throughput(page: Page): Promise<number> {
-  const text = await page.locator(".sum").innerText();
-  return Number(/^([\d.]+) GB\/s/.exec(text)?.[1] ?? 0);
-}
-
-/** Load of what an end of a link sends, percent, as the table has it. */
-async function loadOf(page: Page, from: string, to: string): Promise<number> {
-  const row = page.getByRole("region", { name: "Links", exact: true }).getByRole("row").filter({ hasText: from }).filter({ hasText: to });
-  const text = (await row.locator("td.number").allInnerTexts()).map((cell) => Number(/^([\d.]+) %/.exec(cell)?.[1] ?? 0));
-  return Math.max(0, ...text);
-}
-
-/** Says why in the dialog, and does it. */
-async function say(page: Page, button: string, reason: string): Promise<void> {
-  const dialog = page.getByRole("dialog");
-  await expect(dialog.getByRole("button", { name: button })).toBeDisabled();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-  await dialog.getByRole("button", { name: button }).click();
 }
 
 /** Sets the rate as somebody does who types: `fill` adds to what is in a field for numbers of Firefox. */
@@ -69,10 +45,6 @@ async function clickOn(page: Page, line: Locator): Promise<void> {
     return [point.x, point.y];
   });
   await page.mouse.click(x, y);
-}
-
-function near(value: number, wanted: number): boolean {
-  return Math.abs(value / wanted - 1) < 0.02;
 }
 
 test("results of weft-lab run are opened from the disk, drawn, and stay in the browser", async ({ page }) => {
@@ -278,11 +250,7 @@ test("what cannot be started is said", async ({ page }) => {
 });
 
 test("where a plan needs a second person, one is led to the plan", async ({ page }) => {
-  const known = "loopback without a certificate: administer";
-  const before = daemon.logged(known);
-  loopbackMay("administer", "all");
-  daemon.reload();
-  await expect.poll(() => daemon.logged(known)).toBeGreaterThan(before);
+  await loopbackMay("administer", "all");
   await page.goto(`${daemon.page}#/experiments/live`);
   await page.getByRole("button", { name: "Switch it on…" }).click();
   const dialog = page.getByRole("dialog");
@@ -293,17 +261,13 @@ test("where a plan needs a second person, one is led to the plan", async ({ page
   await page.getByRole("button", { name: "Give up…" }).click();
   await say(page, "Give the plan up", "one of us is enough");
   await expect(dialog).toHaveCount(0);
-  loopbackMay("administer");
-  daemon.reload();
-  await expect.poll(() => daemon.logged(known)).toBeGreaterThan(before + 1);
+  await loopbackMay("administer");
 });
 
 test("who may only look has no buttons, and is refused where his role was taken away meanwhile", async ({ page }) => {
   await page.goto(`${daemon.page}#/experiments/live`);
   await page.getByRole("button", { name: /^Cut node1 / }).click();
-  loopbackMay("view");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
+  await loopbackMay("view");
   await say(page, "Cut the cable", "without a role");
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
   await page.reload();
@@ -315,15 +279,12 @@ test("who may only look has no buttons, and is refused where his role was taken 
   await looksWell(page, "experiments-viewer");
 
   // Who may change ports and routes may not change settings.
-  loopbackMay("operate");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: operate")).toBe(1);
+  await loopbackMay("operate");
   await page.reload();
   await expect(page.getByText("Switching it needs the role administer.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Start traffic…" })).toBeVisible();
   await expect(page.getByRole("button", { name: "Switch it on…" })).toHaveCount(0);
-  loopbackMay("administer");
-  daemon.reload();
+  await loopbackMay("administer");
 });
 
 test("a fabric that is not emulated has no emulation, and still opens results", async ({ page }) => {

@@ -1,12 +1,11 @@
 // A port over time, its lanes, quarantine and changes; routes beside another engine's; the matrix by imbalance; virtual fabrics and
 // multicast groups.
 import { create, toBinary } from "@bufbuild/protobuf";
-import { expect, type Page, test } from "@playwright/test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { expect, test } from "@playwright/test";
 import { GetMulticastGroupResponseSchema } from "../../gen/weft/v1/multicast_pb";
 import { Daemon } from "./daemon";
 import { complainsOfNothing, looksWell } from "./looks";
+import { guidOf, open, saved } from "./steps";
 
 const daemon = new Daemon("fattree:72,radix=12", []);
 /** A virtual fabric with a name that would act on a page, if a page let it. */
@@ -15,15 +14,12 @@ const BROADCAST = "0xff12401b80010000:0x00000000ffffffff";
 complainsOfNothing();
 
 test.beforeAll(async () => {
-  const file = join(daemon.dir, "opafm.xml");
-  const text = readFileSync(file, "utf8");
   const quoted = HOSTILE.replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const fabric = `<VirtualFabric><Name>${quoted}</Name><Enable>1</Enable><PKey>0x7</PKey><Security>0</Security><QOS>1</QOS><Bandwidth>10%</Bandwidth><Member>All</Member><Application>Own</Application></VirtualFabric>`;
   const application = "<Application><Name>Own</Name><ServiceID>0x1234</ServiceID></Application>";
-  const [before, after] = [text.slice(0, text.indexOf("<AdaptiveRouting>")), text.slice(text.indexOf("<AdaptiveRouting>"))];
-  const adaptive = before.replace("<Lmc>0</Lmc>", "<Lmc>1</Lmc>") + after.replace("<Enable>0</Enable>", "<Enable>1</Enable>");
-  writeFileSync(file, adaptive.replace("</VirtualFabrics>", `${fabric}</VirtualFabrics>`).replace("    </Applications>", `${application}</Applications>`));
-  daemon.more.push("--state-dir", join(daemon.dir, "state"));
+  daemon.configure((text) => text.replace("</VirtualFabrics>", `${fabric}</VirtualFabrics>`).replace("    </Applications>", `${application}</Applications>`));
+  daemon.chooseLinks();
+  daemon.remember();
   await daemon.start();
   daemon.weft("emulator", "traffic", "start", "job", "pairs", "node1:node60");
   daemon.weft("quarantine", "add", "--reason", "it is noisy", "node:edge2:port:9");
@@ -32,30 +28,9 @@ test.afterAll(async () => {
   await daemon.remove();
 });
 
-async function open(page: Page, hash: string): Promise<void> {
-  await page.goto(daemon.page + hash);
-  await expect(page.locator(".source")).toBeVisible();
-}
-
-/** The GUID of a node. */
-async function guidOf(page: Page, name: string): Promise<string> {
-  await open(page, "#/");
-  await page.getByRole("combobox").first().fill(name);
-  await expect(page.getByRole("listbox")).toContainText(name);
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { level: 1 })).toContainText(name);
-  return /0x[0-9a-f]{16}/.exec(page.url())?.[0] ?? "";
-}
-
-/** What a button saves. */
-async function saved(page: Page, press: () => Promise<void>): Promise<{ name: string; text: string }> {
-  const [file] = await Promise.all([page.waitForEvent("download"), press()]);
-  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
-}
-
 test("a port has its counters over time, its lanes, and a legend in its drawings", async ({ page }) => {
-  const guid = await guidOf(page, "node1 hfi1_0");
-  await open(page, `#/node/${guid}/port/1`);
+  const guid = await guidOf(page, daemon, "node1 hfi1_0");
+  await open(page, daemon, `#/node/${guid}/port/1`);
   const lanes = page.getByRole("region", { name: "Lanes" });
   await expect(lanes.getByRole("row").nth(1)).toContainText(/[GM]B\/s/);
   const sent = await lanes.getByRole("row").nth(1).getByRole("cell").nth(3).textContent();
@@ -87,8 +62,8 @@ test("a port has its counters over time, its lanes, and a legend in its drawings
 });
 
 test("names in the drawing of neighbours are text that other programs draw", async ({ page }) => {
-  const guid = await guidOf(page, "edge3");
-  await open(page, `#/node/${guid}`);
+  const guid = await guidOf(page, daemon, "edge3");
+  await open(page, daemon, `#/node/${guid}`);
   const region = page.getByRole("region", { name: "Neighbours and cables" });
   const { text } = await saved(page, () => region.getByRole("button", { name: "Save as SVG" }).click());
   expect(text).not.toContain("foreignObject");
@@ -96,8 +71,8 @@ test("names in the drawing of neighbours are text that other programs draw", asy
 });
 
 test("a port says why it is in quarantine, since when and what ends it, and who put it there", async ({ page }) => {
-  const guid = await guidOf(page, "edge2");
-  await open(page, `#/node/${guid}/port/9`);
+  const guid = await guidOf(page, daemon, "edge2");
+  await open(page, daemon, `#/node/${guid}/port/9`);
   const told = page.locator(".quarantine");
   await expect(told).toContainText("In quarantine since");
   await expect(told).toContainText("It is noisy.");
@@ -108,13 +83,13 @@ test("a port says why it is in quarantine, since when and what ends it, and who 
   await changes.getByRole("button", { name: "Why?" }).first().click();
   await expect(changes.locator(".causes li").first()).toBeVisible();
   await looksWell(page, "port-quarantine");
-  await open(page, `#/node/${guid}/port/8`);
+  await open(page, daemon, `#/node/${guid}/port/8`);
   await expect(page.locator(".quarantine")).toContainText("Its link is not in quarantine.");
 });
 
 test("a route has all LIDs, the choices of adaptive routing, lanes and loads, beside another engine's", async ({ page }) => {
-  const [from, to] = [await guidOf(page, "node1 hfi1_0"), await guidOf(page, "node60 hfi1_0")];
-  await open(page, `#/route/${from}/${to}`);
+  const [from, to] = [await guidOf(page, daemon, "node1 hfi1_0"), await guidOf(page, daemon, "node60 hfi1_0")];
+  await open(page, daemon, `#/route/${from}/${to}`);
   const now = page.getByRole("group", { name: "In force" });
   await expect(now.locator(".paths > li")).toHaveCount(2);
   await now.getByText("Loads, adaptive choices and lanes").first().click();
@@ -136,12 +111,12 @@ test("a route has all LIDs, the choices of adaptive routing, lanes and loads, be
 });
 
 test("a host is found by a LID that is not its base LID, and by its port GUID", async ({ page }) => {
-  const guid = await guidOf(page, "node60 hfi1_0");
+  const guid = await guidOf(page, daemon, "node60 hfi1_0");
   const base = Number(await page.locator(".facts code").nth(1).textContent());
   const other = `LID ${base + 1}`;
   // The first port of an HFI has the GUID of its node.
   for (const [text, why] of [[`lid:${base + 1}`, other], [String(base + 1), other], [`portguid:${guid}`, `portguid:${guid}`]]) {
-    await open(page, "#/");
+    await open(page, daemon, "#/");
     await page.getByRole("combobox").first().fill(text);
     await expect(page.getByRole("listbox")).toContainText(`node60 hfi1_0 ${why}`);
     await page.keyboard.press("Enter");
@@ -150,7 +125,7 @@ test("a host is found by a LID that is not its base LID, and by its port GUID", 
 });
 
 test("the matrix by imbalance names the pair that has more load than its row", async ({ page }) => {
-  await open(page, "#/matrix/imbalance");
+  await open(page, daemon, "#/matrix/imbalance");
   const uneven = page.getByRole("region", { name: "Pairs with more load than their row" });
   await expect(uneven.getByRole("row").nth(1)).toContainText("edge1");
   await expect(page.locator(".legend")).toContainText("3 times the mean, or more");
@@ -160,7 +135,7 @@ test("the matrix by imbalance names the pair that has more load than its row", a
 });
 
 test("a virtual fabric is found by its name, with settings, members and the ports that carry it", async ({ page }) => {
-  await open(page, "#/groups");
+  await open(page, daemon, "#/groups");
   await expect(page.getByRole("region", { name: "Virtual fabrics" })).toContainText("Default");
   await expect(page.getByRole("region", { name: "Multicast groups" })).toContainText(BROADCAST);
   await looksWell(page, "groups");
@@ -176,7 +151,7 @@ test("a virtual fabric is found by its name, with settings, members and the port
 });
 
 test("the name of a virtual fabric is text and nothing else", async ({ page }) => {
-  await open(page, "#/groups");
+  await open(page, daemon, "#/groups");
   await page.getByRole("region", { name: "Virtual fabrics" }).getByRole("link", { name: HOSTILE }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText(HOSTILE);
   await expect(page.getByRole("region", { name: "Settings" })).toContainText("0x");
@@ -186,7 +161,7 @@ test("the name of a virtual fabric is text and nothing else", async ({ page }) =
 });
 
 test("a multicast group without members has the tree of the switches, and is found by its MGID", async ({ page }) => {
-  await open(page, `#/group/${BROADCAST}`);
+  await open(page, daemon, `#/group/${BROADCAST}`);
   await expect(page.locator(".facts")).toContainText("MLID 0xf00");
   await expect(page.getByText("Nobody has joined.")).toBeVisible();
   // 18 switches.
@@ -198,13 +173,13 @@ test("a multicast group without members has the tree of the switches, and is fou
   await page.getByRole("combobox", { name: /^Search/ }).fill("0xff12401b");
   await expect(page.getByRole("listbox")).toContainText("multicast group, MLID 0xf00");
   await page.keyboard.press("Escape");
-  await open(page, "#/group/0xff12401b80010000:0x0000000000000099");
+  await open(page, daemon, "#/group/0xff12401b80010000:0x0000000000000099");
   await expect(page.getByRole("alert")).toContainText("there is no multicast group");
 });
 
 test("a multicast group has its members and its tree", async ({ page }) => {
-  const [edge1, edge2, core] = [await guidOf(page, "edge1"), await guidOf(page, "edge2"), await guidOf(page, "core1")];
-  const hosts = [await guidOf(page, "node1 hfi1_0"), await guidOf(page, "node7 hfi1_0")];
+  const [edge1, edge2, core] = [await guidOf(page, daemon, "edge1"), await guidOf(page, daemon, "edge2"), await guidOf(page, daemon, "core1")];
+  const hosts = [await guidOf(page, daemon, "node1 hfi1_0"), await guidOf(page, daemon, "node7 hfi1_0")];
   // Nobody on an emulated fabric joins a group: the answer is one of a fabric where two hosts have.
   const port = (guid: string, name: string, port: number) => ({ port: { nodeGuid: BigInt(guid), port }, nodeName: name });
   const link = (a: ReturnType<typeof port>, b: ReturnType<typeof port>) => ({ a, b, fromA: true, fromB: true });
@@ -228,7 +203,7 @@ test("a multicast group has its members and its tree", async ({ page }) => {
     };
     void route.fulfill({ contentType: "application/grpc-web+proto", body: Buffer.concat([frame(0, message), frame(0x80, Buffer.from("grpc-status: 0\r\n"))]) });
   });
-  await open(page, `#/group/${BROADCAST}`);
+  await open(page, daemon, `#/group/${BROADCAST}`);
   const tree = page.getByRole("region", { name: `tree of ${BROADCAST}` });
   await expect(tree.locator("a")).toHaveCount(5);
   await expect(tree.locator("path")).toHaveCount(4);

@@ -1,6 +1,5 @@
 // A browser without a certificate comes in by a one-time link, through TLS.
 import { type Browser, expect, test } from "@playwright/test";
-import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { looksWell } from "./looks";
 
@@ -9,7 +8,7 @@ const KEYS = "../../weftd/tests/data/roles";
 const daemon = new Daemon("fattree:16,radix=8");
 
 test.beforeAll(async () => {
-  daemon.more.push("--state-dir", join(daemon.dir, "state"));
+  daemon.remember();
   daemon.more.push("--tls-cert", `${KEYS}/server.pem`, "--tls-key", `${KEYS}/server.key`, "--tls-client-ca", `${KEYS}/ca.pem`);
   await daemon.start();
 });

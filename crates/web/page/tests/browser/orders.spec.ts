@@ -1,21 +1,13 @@
 // What can be done from the page: by whom, with a reason, and never by a single click.
 import { expect, type Page, test } from "@playwright/test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { looksWell } from "./looks";
 
 const daemon = new Daemon("fattree:16,radix=8");
-const rules = join(daemon.dir, "access.toml");
-
-/** What somebody at a loopback address may do from now on. */
-function loopbackMay(role: string, more = ""): void {
-  writeFileSync(rules, `loopback = "${role}"\n${more}`);
-}
 
 test.beforeAll(async () => {
-  loopbackMay("operate");
-  daemon.more.push("--access", rules, "--state-dir", join(daemon.dir, "state"));
+  await daemon.loopbackMay("operate");
+  daemon.remember();
   await daemon.start();
 });
 test.afterAll(async () => {
@@ -109,9 +101,7 @@ test("who may only look is told why, and is refused by the daemon where his role
   await open(page, "edge1:5");
   await page.getByRole("button", { name: "Disable…" }).click();
   await page.getByRole("textbox", { name: "Reason" }).fill("too late");
-  loopbackMay("view");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
+  await daemon.loopbackMay("view");
   await page.getByRole("button", { name: "Disable the port" }).click();
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
   expect(daemon.audited("SetPortState").at(-1)).toMatchObject({ reason: "too late", result: "permission_denied" });
@@ -120,6 +110,5 @@ test("who may only look is told why, and is refused by the daemon where his role
   await expect(page.getByText("Changing a port needs the role operate")).toBeVisible();
   await expect(page.getByRole("button", { name: "Disable…" })).toHaveCount(0);
   await looksWell(page, "port-view-only");
-  loopbackMay("operate");
-  daemon.reload();
+  await daemon.loopbackMay("operate");
 });

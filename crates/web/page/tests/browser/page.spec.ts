@@ -1,9 +1,10 @@
 // The page against a running daemon.
-import { expect, type Locator, type Page, test } from "@playwright/test";
+import { expect, type Page, test } from "@playwright/test";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Daemon } from "./daemon";
 import { accessible, complainsOfNothing, looksWell } from "./looks";
+import { saved } from "./steps";
 
 const daemon = new Daemon("fattree:1152");
 /** Digest of `body {}`, a style that Playwright gives a page in Firefox before it takes a picture. */
@@ -207,33 +208,27 @@ test("the whole fabric is saved as a drawing", async ({ page }) => {
   expect(found.kinds.join()).toMatch(/active: \d+/);
 });
 
-/** What a button saves: the name of the file, and its text. */
-async function saved(page: Page, button: Locator): Promise<{ name: string; text: string }> {
-  const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
-  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
-}
-
 test("pictures and tables of a port and of the matrix are saved", async ({ page }) => {
   await open(page);
   await page.keyboard.press("/");
   await page.keyboard.type("edge7:3");
   await page.keyboard.press("Enter");
   const counters = page.getByRole("region", { name: "Counters" });
-  const table = await saved(page, counters.getByRole("button", { name: "Save as CSV" }));
+  const table = await saved(page, () => counters.getByRole("button", { name: "Save as CSV" }).click());
   expect(table.name).toBe("counters.csv");
   expect(table.text).toMatch(/^Counter,Total\r\n(.+\r\n)*xmit data,/);
-  const picture = await saved(page, page.getByRole("region", { name: "Neighbours and cables" }).getByRole("button", { name: "Save as SVG" }));
+  const picture = await saved(page, () => page.getByRole("region", { name: "Neighbours and cables" }).getByRole("button", { name: "Save as SVG" }).click());
   expect(picture.name).toBe("neighbours of edge7.svg");
   // The colours of the page are in it.
   const color = await page.locator(".neighbours .own").evaluate((own) => getComputedStyle(own).fill);
   expect(picture.text).toContain(`fill: ${color}`);
   await expect(page.locator(".chart")).toBeVisible();
-  expect((await saved(page, page.locator(".chart").getByRole("button", { name: "Save as SVG" }))).name).toBe("load of edge7 port 3.svg");
+  expect((await saved(page, () => page.locator(".chart").getByRole("button", { name: "Save as SVG" }).click())).name).toBe("load of edge7 port 3.svg");
 
   await page.getByRole("link", { name: "Matrix" }).click();
-  expect((await saved(page, page.getByRole("button", { name: "Save as PNG" }))).text).toMatch(/PNG/);
-  const pairs = (await saved(page, page.getByRole("button", { name: "Save all pairs as CSV" }))).text.trimEnd().split("\r\n");
-  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest,times the mean of the row");
+  expect((await saved(page, () => page.getByRole("button", { name: "Save as PNG" }).click())).text).toMatch(/PNG/);
+  const pairs = (await saved(page, () => page.getByRole("button", { name: "Save all pairs as CSV" }).click())).text.trimEnd().split("\r\n");
+  expect(pairs[0]).toBe("lower,upper,links that are up,links,busiest,times the mean of the row,errors a minute");
   // 48 edge switches, each with a link to each of 24 core switches.
   expect(pairs.length).toBe(1 + 48 * 24);
 });

@@ -11,7 +11,8 @@ const daemon = new Daemon("fattree:16,radix=8");
 test.beforeAll(async () => {
   const rules = join(daemon.dir, "access.toml");
   writeFileSync(rules, `[administer]\ncertificates = ["uri:spiffe://example.org/ci", "dns:gone.example.org"]\n[plans]\ntwo_persons = "all"\n`);
-  daemon.more.push("--access", rules, "--state-dir", join(daemon.dir, "state"));
+  daemon.remember();
+  daemon.more.push("--access", rules);
   daemon.more.push("--tls-cert", `${KEYS}/server.pem`, "--tls-key", `${KEYS}/server.key`, "--tls-client-ca", `${KEYS}/ca.pem`);
   await daemon.start();
 });

@@ -3,8 +3,6 @@
 // What they are now becomes what they shall be: WEFT_PLAYWRIGHT=--update-snapshots crates/web/page/check --programs DIR. Look at
 // the files that changed before they are committed.
 import { expect, type Page, test } from "@playwright/test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { Daemon } from "./daemon";
 
 const daemon = new Daemon("fattree:72,radix=12");
@@ -15,9 +13,7 @@ const NOON = new Date("2026-03-02T12:00:00Z");
 test.use({ viewport: { width: 1000, height: 600 }, timezoneId: "UTC", locale: "en-GB", bypassCSP: true });
 
 test.beforeAll(async () => {
-  const rules = join(daemon.dir, "access.toml");
-  writeFileSync(rules, `loopback = "administer"\n`);
-  daemon.more.push("--access", rules);
+  await daemon.loopbackMay("administer");
   await daemon.start();
   // What is seen of trouble: a cable that is cut, a port that somebody has switched off, a switch that is drained.
   daemon.cause("link-down", "edge2:9");

@@ -1,41 +1,29 @@
 // Plans and drains from the page: made, looked at, applied with a reason, followed and rolled back.
-import { expect, type Page, test } from "@playwright/test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "@playwright/test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Daemon } from "./daemon";
 import { looksWell } from "./looks";
+import { open, say } from "./steps";
 
 const daemon = new Daemon("fattree:16,radix=8");
-const rules = join(daemon.dir, "access.toml");
 
-function rule(loopback: string, twoPersons: string): void {
-  writeFileSync(rules, `loopback = "${loopback}"\n[plans]\ntwo_persons = "${twoPersons}"\n`);
+/** What somebody at a loopback address may do from now on, and which plans need a second person. */
+function rule(loopback: string, twoPersons: string): Promise<void> {
+  return daemon.loopbackMay(loopback, `[plans]\ntwo_persons = "${twoPersons}"\n`);
 }
 
 test.beforeAll(async () => {
-  rule("administer", "none");
-  daemon.more.push("--access", rules, "--state-dir", join(daemon.dir, "state"));
+  await rule("administer", "none");
+  daemon.remember();
   await daemon.start();
 });
 test.afterAll(async () => {
   await daemon.remove();
 });
 
-async function open(page: Page, hash: string): Promise<void> {
-  await page.goto(daemon.page + hash);
-  await expect(page.locator(".source")).toBeVisible();
-}
-
-/** Answers a dialog with a reason, by its button. */
-async function say(page: Page, button: string, reason: string): Promise<void> {
-  const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
-  await dialog.getByRole("button", { name: button }).click();
-  await expect(dialog).toHaveCount(0);
-}
-
 test("a switch is drained until it is safe to pull, and used again", async ({ page }) => {
-  await open(page, "#/plans");
+  await open(page, daemon, "#/plans");
   await expect(page.getByText("Nothing is drained.")).toBeVisible();
   const make = page.getByRole("button", { name: "Make the plan of this drain" });
   await expect(make).toBeDisabled();
@@ -100,7 +88,7 @@ test("a switch is drained until it is safe to pull, and used again", async ({ pa
 });
 
 test("another engine is applied and rolled back", { tag: "@firefox" }, async ({ page }) => {
-  await open(page, "#/plans");
+  await open(page, daemon, "#/plans");
   await page.getByRole("combobox", { name: "Engine" }).selectOption("shortestpath");
   await page.getByRole("button", { name: "Make the plan of this engine" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("engine shortestpath");
@@ -123,7 +111,7 @@ test("another engine is applied and rolled back", { tag: "@firefox" }, async ({ 
 
 test("a plan that nobody wants any more is given up, and cannot be applied", async ({ page }) => {
   daemon.weft("route", "plan", "--engine", "dmodc", "--operation", "second-thoughts");
-  await open(page, "#/plan/second-thoughts");
+  await open(page, daemon, "#/plan/second-thoughts");
   await page.getByRole("button", { name: "Give up…" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("button", { name: "Give the plan up" })).toBeDisabled();
@@ -149,7 +137,7 @@ test("the way back to a moment says what it switches, and does it", async ({ pag
   daemon.weft("port", "disable", "--reason", "ticket 12", "node:edge1:port:6");
   await page.waitForTimeout(2_500);
   // The moment that is looked at is the one that is offered.
-  await open(page, `#/@${before.toISOString()}`);
+  await open(page, daemon, `#/@${before.toISOString()}`);
   await page.getByRole("link", { name: "Plan the way back to it" }).click();
   await expect(page.getByLabel("Date and time")).toHaveValue(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
   await looksWell(page, "plans-back");
@@ -183,7 +171,7 @@ test("a changed configuration is planned, and what is wrong with one is told by 
   const config = readFileSync(join(daemon.dir, "opafm.xml"), "utf8");
   const engine = /<RoutingAlgorithm>[a-z]+<\/RoutingAlgorithm>/;
   expect(config).toMatch(engine);
-  await open(page, "#/plans");
+  await open(page, daemon, "#/plans");
   const make = page.getByRole("button", { name: "Make the plan of this configuration" });
   await expect(make).toBeDisabled();
   const take = (text: string) => page.getByLabel("File").setInputFiles({ name: "new.xml", mimeType: "text/xml", buffer: Buffer.from(text) });
@@ -200,10 +188,8 @@ test("a changed configuration is planned, and what is wrong with one is told by 
 });
 
 test("who operates moves data, and is told that settings need another role", async ({ page }) => {
-  rule("operate", "none");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: operate")).toBe(1);
-  await open(page, "#/plans");
+  await rule("operate", "none");
+  await open(page, daemon, "#/plans");
   await expect(page.getByText("Another engine needs the role administer")).toBeVisible();
   await expect(page.getByText("A plan of another configuration needs the role administer")).toBeVisible();
   await expect(page.getByLabel("File")).toHaveCount(0);
@@ -213,11 +199,9 @@ test("who operates moves data, and is told that settings need another role", asy
 });
 
 test("a plan that needs a second person is refused in words, and stays", async ({ page }) => {
-  rule("administer", "all");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: administer")).toBeGreaterThan(1);
+  await rule("administer", "all");
   daemon.weft("route", "plan", "--engine", "dmodc", "--operation", "night-shift");
-  await open(page, "#/plan/night-shift");
+  await open(page, daemon, "#/plan/night-shift");
   await page.getByRole("button", { name: "Apply…" }).click();
   await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("I alone");
   await page.getByRole("dialog").getByRole("button", { name: "Apply the plan" }).click();
@@ -227,10 +211,8 @@ test("a plan that needs a second person is refused in words, and stays", async (
 });
 
 test("who may only look sees plans and drains, and is told why he makes none", async ({ page }) => {
-  rule("view", "none");
-  daemon.reload();
-  await expect.poll(() => daemon.logged("loopback without a certificate: view")).toBe(1);
-  await open(page, "#/plans");
+  await rule("view", "none");
+  await open(page, daemon, "#/plans");
   await expect(page.getByText("Making a plan needs the role operate")).toBeVisible();
   await expect(page.getByRole("region", { name: "Plans that were made" })).toContainText("engine dmodc");
   await page.getByRole("link", { name: "engine dmodc" }).first().click();

@@ -16,7 +16,7 @@ function now(): string {
 }
 
 test.beforeAll(async ({ browser }) => {
-  daemon.more.push("--state-dir", join(daemon.dir, "state"));
+  daemon.remember();
   await daemon.start();
   const page = await browser.newPage();
   await open(page, "");
@@ -153,7 +153,7 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   await page.goto(`${daemon.page}#/plans@${cut}..${mended}`);
   await expect(told).toContainText("This view is of now.");
   await page.goto(`${daemon.page}#/@2020-01-01T00:00:00Z..${mended}`);
-  await expect(told).toContainText("No counters are kept of both its ends");
+  await expect(told).toContainText("Loads, waiting and errors are not known: No reading of counters is kept");
   // Loads that are not known are no means.
   await page.goto(`${daemon.page}#/matrix@2020-01-01T00:00:00Z..${mended}`);
   await expect(page.getByRole("main")).toContainText("Colour: the load of the busiest link;");

@@ -1,9 +1,9 @@
 // The pictures of docs/tour.md: WEFT_TOUR=../../../docs crates/web/page/check --programs DIR makes them anew. Look at them before
 // they are committed.
 import { expect, type Page, test } from "@playwright/test";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Daemon } from "./daemon";
+import { guidOf } from "./steps";
 
 const FOLDER = process.env["WEFT_TOUR"];
 
@@ -14,7 +14,7 @@ test.describe.configure({ timeout: 300_000 });
 /** Runs with a daemon that has a past, set up before it is started. */
 async function withDaemon(fabric: string, prepare: (daemon: Daemon) => void, look: (daemon: Daemon) => Promise<void>): Promise<void> {
   const daemon = new Daemon(fabric);
-  daemon.more.push("--state-dir", join(daemon.dir, "state"));
+  daemon.remember();
   prepare(daemon);
   try {
     await daemon.start();
@@ -29,17 +29,6 @@ async function picture(page: Page, name: string, high = 800): Promise<void> {
   await page.mouse.move(0, 0);
   await page.waitForTimeout(500);
   await page.screenshot({ path: join(FOLDER ?? "", `page-${name}.png`), animations: "disabled" });
-}
-
-/** The GUID of a node. */
-async function guidOf(page: Page, daemon: Daemon, name: string): Promise<string> {
-  await page.goto(daemon.page);
-  await expect(page.locator(".figures")).toBeVisible();
-  await page.getByRole("combobox").first().fill(name);
-  await expect(page.getByRole("listbox")).toContainText(name);
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { level: 1 })).toContainText(name);
-  return /0x[0-9a-f]{16}/.exec(page.url())?.[0] ?? "";
 }
 
 test("overview and timeline", async ({ page }) => {
@@ -81,14 +70,7 @@ test("a plan", async ({ page }) => {
 });
 
 test("groups, and a route", async ({ page }) => {
-  const adaptive = (daemon: Daemon) => {
-    const file = join(daemon.dir, "opafm.xml");
-    const text = readFileSync(file, "utf8");
-    const at = text.indexOf("<AdaptiveRouting>");
-    const changed = text.slice(0, at).replace("<Lmc>0</Lmc>", "<Lmc>1</Lmc>") + text.slice(at).replace("<Enable>0</Enable>", "<Enable>1</Enable>");
-    writeFileSync(file, changed);
-  };
-  await withDaemon("fattree:72,radix=12", adaptive, async (daemon) => {
+  await withDaemon("fattree:72,radix=12", (daemon) => daemon.chooseLinks(), async (daemon) => {
     daemon.weft("emulator", "traffic", "start", "job", "pairs", "node1:node60");
     await page.goto(`${daemon.page}#/groups`);
     await expect(page.getByRole("main")).toContainText("broadcast");

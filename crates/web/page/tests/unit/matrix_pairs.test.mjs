@@ -48,7 +48,8 @@ function fabric() {
     names: nodes.map(({ name }) => name),
   });
   const shades = Uint8Array.from(peers, (peer) => (peer === NO_PEER ? Shade.Empty : Shade.Active));
-  return { layout, shades, load: new Uint8Array(peers.length).fill(UNKNOWN) };
+  const unknown = () => new Uint8Array(peers.length).fill(UNKNOWN);
+  return { layout, shades, load: unknown(), errors: unknown() };
 }
 
 /** Pairs by their names: links that are up of all, and whether something is wrong. */
@@ -66,10 +67,10 @@ function portOf(layout, lower, upper) {
 }
 
 test("links above the pods are those of switches, or of pods and groups of cores", () => {
-  const { layout, shades, load } = fabric();
-  const single = pairsOf(layout, 2, false, load, shades);
+  const { layout, shades, load, errors } = fabric();
+  const single = pairsOf(layout, 2, false, load, errors, shades);
   assert.deepEqual([single.lowers, single.uppers, single.w, single.h, single.usual, single.pairs.size], [4, 4, 4, 4, 1, 8]);
-  const grouped = pairsOf(layout, 2, true, load, shades);
+  const grouped = pairsOf(layout, 2, true, load, errors, shades);
   assert.deepEqual([grouped.lowers, grouped.uppers, grouped.w, grouped.h, grouped.usual], [2, 2, 2, 2, 2]);
   assert.deepEqual(told(grouped), {
     "Pod 1 × core1 … core2 (2)": "2/2",
@@ -80,26 +81,40 @@ test("links above the pods are those of switches, or of pods and groups of cores
 });
 
 test("a group is marked by its link that is in trouble, and leads to it", () => {
-  const { layout, shades, load } = fabric();
+  const { layout, shades, load, errors } = fabric();
   const lost = portOf(layout, "upper-b2", "core4");
   shades[lost] = Shade.Lost;
-  const { pairs, w } = pairsOf(layout, 2, true, load, shades);
+  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades);
   const pair = pairs.get(1 * w + 1);
   assert.deepEqual([pair.up, pair.links, pair.wrong, pair.port], [1, 2, true, lost]);
   assert.deepEqual([...pairs.values()].filter((one) => one.wrong), [pair]);
 });
 
 test("the imbalance of a pair of groups is that among the links of its pod", () => {
-  const { layout, shades, load } = fabric();
+  const { layout, shades, load, errors } = fabric();
   for (const [upper, core, share] of [["upper-a1", "core1", 100], ["upper-a1", "core2", 20], ["upper-a2", "core3", 20], ["upper-a2", "core4", 20]]) load[portOf(layout, upper, core)] = share;
-  const { pairs, w } = pairsOf(layout, 2, true, load, shades);
+  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades);
   const of = (row, column) => pairs.get(row * w + column);
   assert.deepEqual([of(0, 0).load, of(0, 0).times], [100, 2.5]);
   assert.deepEqual([of(0, 1).load, of(0, 1).times], [20, 0.5]);
   assert.deepEqual([of(1, 0).load, of(1, 0).times], [UNKNOWN, 0]);
   // By switches each row has two links alone.
-  const single = pairsOf(layout, 2, false, load, shades);
+  const single = pairsOf(layout, 2, false, load, errors, shades);
   assert.equal(Math.max(...[...single.pairs.values()].map((pair) => pair.times)), 100 / 60);
+});
+
+test("a pair has the errors of its worst link, and errors alone are not what breaks it", () => {
+  const { layout, shades, load, errors } = fabric();
+  const lower = portOf(layout, "upper-a1", "core1");
+  const [peer, other] = [layout.peers[lower], portOf(layout, "upper-a1", "core2")];
+  [errors[lower], errors[peer], errors[other]] = [3, 40, 7];
+  [shades[lower], shades[other]] = [Shade.Errors, Shade.Slow];
+  const { pairs, w } = pairsOf(layout, 2, false, load, errors, shades);
+  const of = (column) => pairs.get(column);
+  assert.ok(w > 1);
+  assert.deepEqual([of(0).errors, of(0).wrong, of(0).broken], [40, true, false]);
+  assert.deepEqual([of(1).errors, of(1).wrong, of(1).broken], [7, true, true]);
+  assert.equal(pairs.get(w + 2).errors, UNKNOWN);
 });
 
 test("there are groups where links lead out of pods", () => {
@@ -107,7 +122,7 @@ test("there are groups where links lead out of pods", () => {
   assert.equal(hasGroups(layout, 2), true);
   // Between these tiers links stay within the pods, each of which has a matrix of its own.
   assert.equal(hasGroups(layout, 1), false);
-  const { matrices, pairs } = pairsOf(layout, 1, false, new Uint8Array(layout.ports), new Uint8Array(layout.ports));
+  const { matrices, pairs } = pairsOf(layout, 1, false, new Uint8Array(layout.ports), new Uint8Array(layout.ports), new Uint8Array(layout.ports));
   assert.deepEqual([matrices, pairs.size], [2, 8]);
   assert.equal(hasGroups(new Layout({ layout: "1-1", guids: new Uint8Array(), lids: new Uint8Array(), tiers: new Uint8Array(), pods: new Uint8Array(), ports: new Uint8Array(), peers: new Uint8Array(), names: [] }), 1), false);
 });

@@ -38,6 +38,30 @@ test("a span outside the time that the timeline shows has what was kept of it", 
   assert.deepEqual(tokens(), ["late", "heard", "second"]);
 });
 
+test("what was read before and what was added since are one, without what is out of the time that is shown", () => {
+  const before = kept("11:00:00", "12:00:00", [event("c", "11:59:40"), event("asked", "11:59:20"), event("a", "11:00:10")], "Older ones are left out.");
+  const later = kept("11:59:30", "12:00:30", [event("d", "12:00:05"), event("c", "11:59:40"), event("asked", "11:59:31")], "Older ones are left out.");
+  const whole = page.joined(before, later, time("11:00:30"));
+  assert.deepEqual(whole.events.map(({ token }) => token), ["d", "c", "asked"]);
+  assert.deepEqual([whole.events.at(-1).time, whole.from, whole.to, whole.missing], [time("11:59:20"), time("11:00:30"), time("12:00:30"), "Older ones are left out."]);
+});
+
+test("a moment that the timeline does not show has what happened before it, as long as the timeline is", () => {
+  const hour = (to) => [time(to).getTime() - 3_600_000, time(to).getTime()];
+  [page.events.value, page.keptOfSpan.value] = [[], undefined];
+  page.kept.value = kept("11:00:00", "12:00:00", [event("late", "11:30:00")], "of the timeline");
+  const asked = () => page.spanAsked.value && [page.spanAsked.value.from.getTime(), page.spanAsked.value.to.getTime()];
+  page.moment.value = time("11:10:00");
+  assert.deepEqual([asked(), tokens()], [undefined, ["late"]]);
+  page.moment.value = time("09:00:00");
+  assert.deepEqual([asked(), tokens()], [hour("09:00:00"), []]);
+  assert.equal(page.untold.value, "What happened then is read…");
+  page.keptOfSpan.value = kept("08:00:00", "09:00:00", [event("before", "08:59:00")], "of then");
+  assert.deepEqual([tokens(), page.untold.value, page.missing.value], [["before"], "", "of then"]);
+  page.moment.value = undefined;
+  assert.deepEqual([asked(), tokens(), page.missing.value], [undefined, ["late"], "of the timeline"]);
+});
+
 test("what a port counted in a span is known between two readings, not within one", () => {
   const reading = (seconds, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
   assert.deepEqual(page.countedIn(reading(100), reading(160, 500_000_000)), [new Date(100_000), new Date(160_500)]);

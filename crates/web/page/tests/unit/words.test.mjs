@@ -14,7 +14,7 @@ const { pathOf, timeStep } = await load("src/chart.tsx");
 const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shadeOf } = await load("src/kinds.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
-const { csv } = await load("src/save.ts");
+const { csv, ungrouped } = await load("src/save.ts");
 const { rowsOf } = await load("src/flows.tsx");
 const { askedOf, search } = await load("src/search.tsx");
 
@@ -26,6 +26,7 @@ test("every view has an address that leads to it", () => {
     { kind: "overview", paint: "errors" },
     { kind: "matrix", by: "load", tier: 0, pods: false },
     { kind: "matrix", by: "imbalance", tier: 0, pods: false },
+    { kind: "matrix", by: "errors", tier: 0, pods: false },
     { kind: "matrix", by: "load", tier: 2, pods: false },
     { kind: "matrix", by: "imbalance", tier: 2, pods: true },
     { kind: "matrix", by: "load", tier: 0, pods: true },
@@ -99,6 +100,10 @@ test("an address that is none leads to the overview", () => {
 test("a table is a file that spreadsheets read and do not run", () => {
   const rows = [["name", "port"], ['a "b", c', 1], ["=cmd()", -2], ["+1+2", 3], ["@x\n", 4], ["+2", "-0.5"], ["-1,234", "+1e9"]];
   assert.equal(csv(rows), 'name,port\r\n"a ""b"", c",1\r\n\'=cmd(),-2\r\n\'+1+2,3\r\n"\'@x\n",4\r\n+2,-0.5\r\n"\'-1,234",\'+1e9\r\n');
+});
+
+test("numbers of a table are saved without commas, and what else is in a cell as it is", () => {
+  assert.deepEqual(["1,234", "12,345,678", "-1,234.5", "999", "1,234 (stays without)", "1, 2, 13", "12,34", "1,2345"].map(ungrouped), ["1234", "12345678", "-1234.5", "999", "1234 (stays without)", "1, 2, 13", "12,34", "1,2345"]);
 });
 
 test("flows of links are saved as numbers, with the ports of both ends", () => {
