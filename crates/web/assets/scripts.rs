@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-4YFZIRSI.js", include_bytes!("chunk-4YFZIRSI.js")),
-    ("/chunk-QCQV67SU.js", include_bytes!("chunk-QCQV67SU.js")),
-    ("/chunk-R4KHXLGQ.js", include_bytes!("chunk-R4KHXLGQ.js")),
+    ("/chunk-JRBEQ3H4.js", include_bytes!("chunk-JRBEQ3H4.js")),
+    ("/chunk-O7SQP7PS.js", include_bytes!("chunk-O7SQP7PS.js")),
+    ("/chunk-VSKBDBEY.js", include_bytes!("chunk-VSKBDBEY.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-GTXDLLEZ.js", include_bytes!("view-GTXDLLEZ.js")),
-    ("/views-B4LFF5PI.js", include_bytes!("views-B4LFF5PI.js")),
+    ("/view-Q3SAEEXY.js", include_bytes!("view-Q3SAEEXY.js")),
+    ("/views-2OMVZODM.js", include_bytes!("views-2OMVZODM.js")),
 ]

@@ -5,7 +5,7 @@ import { changed } from "./ages";
 import { type Columns, Kind, type Layout, NO_PEER, State, UNKNOWN } from "./fabric";
 import { byShare, errorsOf, errorsText, isWrong, kindOf, percent, Shade } from "./kinds";
 import { saveCsv } from "./save";
-import { beat, COLUMNS, columns, layout, shades } from "./store";
+import { beat, COLUMNS, columns, hasErrors, layout, shades } from "./store";
 import { clock, many } from "./words";
 
 /** Rows that are shown. */
@@ -98,7 +98,7 @@ function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
                     <td>{kindOf(shades.value[port]).name}</td>
                     <td class="number">{share(Kind.Load, port)}</td>
                     <td class="number">{share(Kind.Wait, port)}</td>
-                    <td class="number">{isUp(port) && errorsText(errors(port))}</td>
+                    <td class="number">{isUp(port) && errorsText(errors(port), now !== undefined && hasErrors(now, port))}</td>
                     <td>{since === undefined ? "" : clock(since)}</td>
                     <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                   </tr>
@@ -126,7 +126,10 @@ function portsBy(paint: Exclude<Paint, "state">, now: Columns): number[] {
     return [...known, ...ports.filter((port) => !when.has(port))];
   }
   const [value, state] = [now.get(COLUMNS[paint]), now.get(Kind.State)];
-  return byShare(ports, (port) => (state[port] === State.Active ? value[port] : UNKNOWN));
+  const ordered = byShare(ports, (port) => (state[port] === State.Active ? value[port] : UNKNOWN));
+  if (paint !== "errors") return ordered;
+  // Errors are counted rarely: a link that is said to have them may have had none between the last two readings.
+  return [...ordered.filter((port) => hasErrors(now, port)), ...ordered.filter((port) => !hasErrors(now, port))];
 }
 
 /** A port as a row of a file. */
@@ -159,7 +162,7 @@ export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number
                 <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                 <td class="number">{up ? percent(now.get(Kind.Load)[port]) : ""}</td>
                 <td class="number">{up ? percent(now.get(Kind.Wait)[port]) : ""}</td>
-                <td class="number">{up ? errorsText(now.get(Kind.Errors)[port]) : ""}</td>
+                <td class="number">{up ? errorsText(now.get(Kind.Errors)[port], hasErrors(now, port)) : ""}</td>
               </tr>
             );
           })}

@@ -80,7 +80,7 @@ test("what health has to say of a port is seen also where its link is active", (
   assert.equal(kindOf(shadeOf(active, other)).name, "other trouble");
   assert.equal(kindOf(shadeOf(empty, other)).name, "other trouble");
   assert.equal(kindOf(shadeOf(active, other | slow)).name, "slow");
-  assert.equal(kindOf(shadeOf(lost, other)).name, "lost");
+  assert.equal(kindOf(shadeOf(lost, other)).name, "missing link");
 });
 
 test("a line has a gap where nothing is known", () => {
