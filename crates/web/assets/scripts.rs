@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-JRBEQ3H4.js", include_bytes!("chunk-JRBEQ3H4.js")),
-    ("/chunk-O7SQP7PS.js", include_bytes!("chunk-O7SQP7PS.js")),
-    ("/chunk-VSKBDBEY.js", include_bytes!("chunk-VSKBDBEY.js")),
+    ("/chunk-27N7H2ZH.js", include_bytes!("chunk-27N7H2ZH.js")),
+    ("/chunk-FOLYN77W.js", include_bytes!("chunk-FOLYN77W.js")),
+    ("/chunk-WXTSHEK3.js", include_bytes!("chunk-WXTSHEK3.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-Q3SAEEXY.js", include_bytes!("view-Q3SAEEXY.js")),
-    ("/views-2OMVZODM.js", include_bytes!("views-2OMVZODM.js")),
+    ("/view-NTRTGXK7.js", include_bytes!("view-NTRTGXK7.js")),
+    ("/views-EAN7AQ2A.js", include_bytes!("views-EAN7AQ2A.js")),
 ]

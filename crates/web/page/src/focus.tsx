@@ -1,4 +1,5 @@
 // One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
+import { HealthColor } from "../gen/weft/v1/health_pb";
 import { addressOf, moment } from "./address";
 import { Changes } from "./changes";
 import { LoadChart } from "./chart";
@@ -11,6 +12,7 @@ import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Cable } from "./cable";
 import { Neighbours } from "./neighbours";
+import { DrainOf } from "./plans";
 import { PortOrders } from "./port_orders";
 import { Quarantine } from "./quarantine";
 import { health, layout, readings, shades } from "./store";
@@ -43,7 +45,8 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {port > 0 && port <= many && <> port {number}</>}
         </h1>
         <Facts nodes={nodes} node={node} />
-        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n, beside: "" })}>Routes from here</a>}</p>
+        {!nodes.isSwitch(node) && <p><a href={addressOf({ kind: "route", from: guid, to: 0n, beside: "" })}>Routes from here</a></p>}
+        {nodes.isSwitch(node) && moment.value === undefined && <DrainOf guid={guid} port={number} />}
       </header>
       <div class="columns">
         <div>
@@ -98,7 +101,7 @@ function PortFacts({ nodes, at }: { nodes: Layout; at: number }) {
 
 function Wrong({ guid, number }: { guid: bigint; number: number }) {
   const isIts = (place: { nodeGuid: bigint; port: number } | undefined) => place?.nodeGuid === guid && (number === 0 || place.port === 0 || place.port === number);
-  const found = health.value?.findings.filter((finding) => isIts(finding.a) || isIts(finding.b)) ?? [];
+  const found = health.value?.findings.filter((finding) => finding.color !== HealthColor.GREEN && (isIts(finding.a) || isIts(finding.b))) ?? [];
   return (
     <>
       <h2>What is wrong with it</h2>

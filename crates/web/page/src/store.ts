@@ -95,21 +95,23 @@ export function hasErrors(all: Columns, port: number): boolean {
   return isUp && (all.get(Kind.Marks)[port] & Mark.Errors) !== 0;
 }
 
-/** Hosts, switches and links that are there. */
+/** Hosts, switches and links that are there, and those nodes that are missing. */
 export const sums = computed(() => {
   const nodes = layout.value;
-  let [hosts, switches, ends] = [0, 0, 0];
+  let [hosts, switches, hostsMissing, switchesMissing, ends] = [0, 0, 0, 0, 0];
   if (nodes !== undefined) {
     for (let node = 0; node < nodes.nodes; node++) {
       const first = nodes.first[node];
-      if (first === nodes.first[node + 1] || shades.value[first] !== Shade.Gone) nodes.isSwitch(node) ? switches++ : hosts++;
+      const isThere = first === nodes.first[node + 1] || shades.value[first] !== Shade.Gone;
+      if (nodes.isSwitch(node)) isThere ? switches++ : switchesMissing++;
+      else isThere ? hosts++ : hostsMissing++;
     }
     const state = columns.value?.get(Kind.State);
     state?.forEach((one) => {
       ends += one === State.Active || one === State.Rising ? 1 : 0;
     });
   }
-  return { hosts, switches, links: ends / 2 };
+  return { hosts, switches, hostsMissing, switchesMissing, links: ends / 2 };
 });
 
 /** Number of ports of each kind; an end of a link is one. */
