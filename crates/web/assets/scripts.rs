@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-27N7H2ZH.js", include_bytes!("chunk-27N7H2ZH.js")),
-    ("/chunk-FOLYN77W.js", include_bytes!("chunk-FOLYN77W.js")),
-    ("/chunk-WXTSHEK3.js", include_bytes!("chunk-WXTSHEK3.js")),
+    ("/chunk-EUGGFCTT.js", include_bytes!("chunk-EUGGFCTT.js")),
+    ("/chunk-SRMZ5G24.js", include_bytes!("chunk-SRMZ5G24.js")),
+    ("/chunk-WPHPYFFN.js", include_bytes!("chunk-WPHPYFFN.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-NTRTGXK7.js", include_bytes!("view-NTRTGXK7.js")),
-    ("/views-EAN7AQ2A.js", include_bytes!("views-EAN7AQ2A.js")),
+    ("/view-N4BRST7K.js", include_bytes!("view-N4BRST7K.js")),
+    ("/views-VJHK4UPI.js", include_bytes!("views-VJHK4UPI.js")),
 ]

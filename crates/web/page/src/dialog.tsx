@@ -120,7 +120,7 @@ function Question({ order }: { order: Order }) {
             )}
           </div>
         )}
-        <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />
+        <Field label="Reason" hint="kept with the change, and in the record of changes where weftd keeps one" most={REASON_MAX} value={reason} focus={true} />
         {nameless && <Field label="Your name" hint="nothing else tells who you are at this address" most={AUTHOR_MAX} value={author} focus={false} />}
         {failed.value !== "" && <p class="bad" role="alert"><bdi>{failed.value}</bdi></p>}
         <p class="buttons">

@@ -11,6 +11,7 @@ import { Events } from "./happened";
 import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Cable } from "./cable";
+import { OtherEnd, otherEnd } from "./missing";
 import { Neighbours } from "./neighbours";
 import { DrainOf } from "./plans";
 import { PortOrders } from "./port_orders";
@@ -37,6 +38,8 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const many = nodes.first[node + 1] - nodes.first[node];
   const number = port > 0 && port <= many ? port : many === 1 ? 1 : 0;
   const at = number === 0 ? -1 : nodes.first[node] + number - 1;
+  const other = otherEnd(nodes, node);
+  if (other !== undefined) return <MissingHost nodes={nodes} node={node} other={other} />;
   return (
     <section class="focus">
       <header>
@@ -50,9 +53,9 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
       </header>
       <div class="columns">
         <div>
+          {at >= 0 && <PortFacts nodes={nodes} at={at} />}
           <h2>Neighbours</h2>
           <Neighbours nodes={nodes} node={node} chosen={number} />
-          {at >= 0 && <PortFacts nodes={nodes} at={at} />}
           {at >= 0 && kept.value !== undefined && <HistoryLines guid={guid} number={number} title={`${nodes.names[node]} port ${number}`} />}
           {at >= 0 && <Counters guid={guid} number={number} />}
           {at >= 0 && moment.value === undefined && <Cable guid={guid} number={number} />}
@@ -63,8 +66,31 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {at >= 0 && <Changes guid={guid} number={number} />}
           <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
-          <h2>Ports</h2>
+          <h2>Ports <span class="quiet">{many}</span></h2>
           <NodePorts nodes={nodes} node={node} chosen={number} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** A host that is missing, with what its switch tells. */
+function MissingHost({ nodes, node, other }: { nodes: Layout; node: number; other: number }) {
+  const guid = nodes.guids[node];
+  return (
+    <section class="focus">
+      <header>
+        <h1><bdi>{nodes.names[node]}</bdi></h1>
+        <Facts nodes={nodes} node={node} />
+      </header>
+      <div class="columns">
+        <div>
+          <OtherEnd nodes={nodes} port={other} />
+        </div>
+        <div>
+          <Wrong guid={guid} number={0} />
+          <h2>What happened <Since /></h2>
+          <Events most={20} about={guid} />
         </div>
       </div>
     </section>

@@ -89,7 +89,7 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
         <div class="end">
           <h2>Drain a switch or a link</h2>
           <p class="quiet">Moves data off it, so that it can be pulled.</p>
-          <Picker id="drained" label="Switch or link to drain: name, or name:port" hint="Switch, or switch:port" slash={false} choose={(guid, port) => go({ kind: "plans", guid, port })} />
+          <Picker id="drained" label="Switch or link to drain: name, or name:port" hint="Switch, or switch:port" slash={false} keeps={true} choose={(guid, port) => go({ kind: "plans", guid, port })} />
           {chosen !== "" && <p>Chosen: <b><bdi>{chosen}</bdi></b>{wrong !== undefined && <span class="bad"> {wrong}</span>}</p>}
           <button type="button" class="more" disabled={chosen === "" || wrong !== undefined || busy.value !== ""} onClick={() => void start(`the drain of ${chosen}`, { case: "drain", value: { $typeName: "weft.v1.DrainTarget", ...targetOf(guid, port) } })}>Make the plan of this drain</button>
         </div>

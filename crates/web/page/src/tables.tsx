@@ -1,5 +1,6 @@
 // Tables with what the pictures show, for who does not see them, and to copy from.
 import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { addressOf, type Paint } from "./address";
 import { changed } from "./ages";
 import { type Columns, Kind, type Layout, NO_PEER, State, UNKNOWN } from "./fabric";
@@ -141,12 +142,19 @@ function row(nodes: Layout, port: number): (string | number)[] {
 
 /** All ports of a node. */
 export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number; chosen: number }) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const { current } = list;
+    const row = current?.querySelector<HTMLElement>("tr.on");
+    // The list is scrolled, and the page is not.
+    if (current && row) current.scrollTop = row.offsetTop - current.clientHeight / 2;
+  }, [node, chosen]);
   beat.value;
   const now = columns.value;
   if (now === undefined) return null;
   const ports = Array.from({ length: nodes.first[node + 1] - nodes.first[node] }, (_, at) => nodes.first[node] + at);
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Ports">
+    <div ref={list} class="scroll tall" tabIndex={0} role="region" aria-label="Ports">
       <table>
         <thead>
           <tr><th scope="col" class="number">Port</th><th scope="col">State</th><th scope="col">Cable to</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Errors</th></tr>
