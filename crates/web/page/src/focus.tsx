@@ -86,6 +86,8 @@ function MissingHost({ nodes, node, other }: { nodes: Layout; node: number; othe
       <div class="columns">
         <div>
           <OtherEnd nodes={nodes} port={other} />
+          <h2>Neighbours</h2>
+          <Neighbours nodes={nodes} node={node} chosen={1} />
         </div>
         <div>
           <Wrong guid={guid} number={0} />

@@ -58,7 +58,18 @@ export function Findings() {
     <>
       {health.value !== undefined && all.length === 0 && <p class="calm">Nothing is found wrong.</p>}
       {all.length > 0 && <Wrong all={all} />}
-      {noted.length > 0 && <><h2>Good to know <span class="quiet">{noted.length}</span></h2><ol class="findings">{noted.slice(0, SHOWN).map((finding, at) => <One key={at} finding={finding} />)}</ol>{noted.length > SHOWN && <p class="quiet">{noted.length - SHOWN} more</p>}</>}
+      {noted.length > 0 && <Noted all={noted} />}
+    </>
+  );
+}
+
+/** What is as somebody has asked for, or is over. */
+function Noted({ all }: { all: HealthFinding[] }) {
+  return (
+    <>
+      <h2>Good to know <span class="quiet">{all.length}</span></h2>
+      <ol class="noted">{all.slice(0, SHOWN).map((finding, at) => <One key={at} finding={finding} />)}</ol>
+      {all.length > SHOWN && <p class="quiet">{all.length - SHOWN} more</p>}
     </>
   );
 }

@@ -32,7 +32,7 @@ export function MatrixMarks() {
   scheme.value;
   const dark = isDark(theme.value);
   return (
-    <ul class="legend">
+    <ul class="marks">
       {MARKS.map(([shade, text]) => <li key={shade}><i class={shade === Shade.Drained ? `swatch shape${shade}` : "swatch"} style={{ background: css(colorOf(shade, dark)) }} />{text}</li>)}
     </ul>
   );
