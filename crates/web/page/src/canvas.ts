@@ -30,6 +30,8 @@ const NAMED = 3.8;
 const NUMBERED = 20;
 /** Sizes of letters of a switch's name: as much of the room above it, in units, but no fewer and no more pixels. */
 const [NAME_ROOM, NAME_MIN, NAME_MAX] = [1.8, 8, 11];
+/** Least room for the name of a switch and of a host, and the size of a host's letters, pixels. */
+const [SWITCH_NAME, HOST_NAME, HOST_SIZE] = [34, 48, 9];
 /** Part of the window that the picture usually has, across and down: the rest are lists, switches and the timeline. */
 const USUAL = { x: 0.76, y: 0.8 };
 /** Windows that are narrower have everything one below the other, pixels; page.css has the same. */
@@ -330,15 +332,19 @@ export class Canvas {
     for (const node of picture.within(seen)) {
       const box = picture.boxes[node];
       const room = box.w * this.camera.zoom;
-      if (room < 34) continue;
-      context.font = `${layout.isSwitch(node) ? this.nameSize() : 9}px system-ui, sans-serif`;
+      const isSwitch = layout.isSwitch(node);
+      if (room < (isSwitch ? SWITCH_NAME : HOST_NAME)) continue;
+      context.font = `${isSwitch ? this.nameSize() : HOST_SIZE}px system-ui, sans-serif`;
       const text = clipped(context, shortName(layout, node), room);
-      const top = layout.isSwitch(node) ? y(box.y) - 3 : y(box.y) + 11;
+      // A switch has its name above it, a host in its middle.
+      const [left, base] = isSwitch ? [x(box.x), y(box.y) - 3] : [x(box.x + box.w / 2), y(box.y + box.h / 2) + HOST_SIZE / 3];
+      context.textAlign = isSwitch ? "start" : "center";
       context.lineWidth = 3;
       context.strokeStyle = halo;
-      context.strokeText(text, x(box.x), top);
+      context.strokeText(text, left, base);
       context.fillStyle = letters;
-      context.fillText(text, x(box.x), top);
+      context.fillText(text, left, base);
+      context.textAlign = "start";
       if (layout.isSwitch(node) && this.camera.zoom >= NUMBERED) this.number(context, picture, layout, node, x, y);
     }
   }

@@ -32,7 +32,7 @@ export function Verdict() {
 }
 
 function missingText(count: number): string {
-  return count === 0 ? "" : ` (and ${count.toLocaleString("en")} missing)`;
+  return count === 0 ? "" : ` (${count.toLocaleString("en")} missing)`;
 }
 
 export function Figures() {

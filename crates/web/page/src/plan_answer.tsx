@@ -3,6 +3,7 @@ import { type Operation, OperationKind, OperationState } from "../gen/weft/v1/op
 import type { RoutePlan, TrafficPattern } from "../gen/weft/v1/route_pb";
 import { Kind, type Layout, NO_PEER, UNKNOWN } from "./fabric";
 import { percent } from "./kinds";
+import { plainly } from "./plainly";
 import { columns, layout } from "./store";
 import { isRefused, many, shortName } from "./words";
 
@@ -72,17 +73,19 @@ function Named({ title, names }: { title: string; names: string[] }) {
   return <details><summary>{title}: <bdi>{names.slice(0, NAMED_MAX).join(", ")}</bdi> and {names.length - NAMED_MAX} more</summary><p><bdi>{names.slice(NAMED_MAX).join(", ")}</bdi></p></details>;
 }
 
-/** What the daemon has against a change, or what its sweep left undone: many devices that were slow are one line. */
-export function Errors({ text, inForce }: { text: string; inForce: boolean }) {
-  const nodes = layout.value;
-  const slow: string[] = [];
-  const rest: string[] = [];
+/** What was left undone: names of devices that were slow, and the rest in the words of the daemon. */
+export function undone(text: string, nodes: Layout | undefined): { slow: string[]; rest: string[] } {
+  const [slow, rest]: [string[], string[]] = [[], []];
   for (const part of text.split("; ")) {
     const guid = SLOW.exec(part)?.[1];
-    const node = guid === undefined ? undefined : nodes?.find(BigInt(guid));
-    if (guid === undefined) rest.push(part);
-    else slow.push(node === undefined || nodes === undefined ? guid : nodes.names[node]);
+    guid === undefined ? rest.push(plainly(part, nodes)) : slow.push(plainly(guid, nodes));
   }
+  return { slow, rest };
+}
+
+/** What the daemon has against a change, or what its sweep left undone: many devices that were slow are one line. */
+export function Errors({ text, inForce }: { text: string; inForce: boolean }) {
+  const { slow, rest } = undone(text, layout.value);
   return (
     <div class={inForce ? "" : "bad"} role="alert">
       {slow.length > 0 && <Named title={`${many(slow.length, "device was", "devices were")} slow, and the next sweep asks again`} names={slow} />}
