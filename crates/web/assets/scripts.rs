@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-4BA3GMKI.js", include_bytes!("chunk-4BA3GMKI.js")),
-    ("/chunk-EUGGFCTT.js", include_bytes!("chunk-EUGGFCTT.js")),
-    ("/chunk-SRMZ5G24.js", include_bytes!("chunk-SRMZ5G24.js")),
+    ("/chunk-3TLCV6MQ.js", include_bytes!("chunk-3TLCV6MQ.js")),
+    ("/chunk-I2JBSZMA.js", include_bytes!("chunk-I2JBSZMA.js")),
+    ("/chunk-MKTJOYNZ.js", include_bytes!("chunk-MKTJOYNZ.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-N4BRST7K.js", include_bytes!("view-N4BRST7K.js")),
-    ("/views-6EP7Y2TL.js", include_bytes!("views-6EP7Y2TL.js")),
+    ("/view-X53F2JIC.js", include_bytes!("view-X53F2JIC.js")),
+    ("/views-TAKR5IB7.js", include_bytes!("views-TAKR5IB7.js")),
 ]

@@ -127,7 +127,7 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   // At its end alone there are none.
   await page.goto(`${daemon.page}#/by/errors@${mended}`);
   await expect(told).toContainText("As of");
-  await expect(first.locator("td").nth(4)).toHaveText("none");
+  await expect(first.locator("td").nth(4)).toHaveText("before the last reading");
 
   await open(page, `#/events@${cut}..${mended}`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(/^Events from \d\d:\d\d:\d\d UTC to \d\d:\d\d:\d\d UTC$/);
