@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-3TLCV6MQ.js", include_bytes!("chunk-3TLCV6MQ.js")),
-    ("/chunk-I2JBSZMA.js", include_bytes!("chunk-I2JBSZMA.js")),
-    ("/chunk-MKTJOYNZ.js", include_bytes!("chunk-MKTJOYNZ.js")),
+    ("/chunk-5XXDAL6F.js", include_bytes!("chunk-5XXDAL6F.js")),
+    ("/chunk-H6BGPZ6J.js", include_bytes!("chunk-H6BGPZ6J.js")),
+    ("/chunk-MYSGSBG5.js", include_bytes!("chunk-MYSGSBG5.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-X53F2JIC.js", include_bytes!("view-X53F2JIC.js")),
-    ("/views-TAKR5IB7.js", include_bytes!("views-TAKR5IB7.js")),
+    ("/view-VCL3OPBK.js", include_bytes!("view-VCL3OPBK.js")),
+    ("/views-X2D4BWOY.js", include_bytes!("views-X2D4BWOY.js")),
 ]
