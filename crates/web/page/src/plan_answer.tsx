@@ -19,7 +19,7 @@ export function Answer({ one }: { one: Operation }) {
   const nodes = layout.value;
   const node = nodes === undefined ? undefined : switchOf(nodes, one);
   if (isRefused(one)) {
-    return <div class="answer"><p><b class="bad">It is not done: hosts would be cut off, or a part of the fabric.</b> Nothing was changed.</p>{nodes !== undefined && node !== undefined && <HostsAt nodes={nodes} node={node} />}</div>;
+    return <div class="answer"><p><b class="bad">The drain is refused:</b> nothing was changed.</p>{nodes !== undefined && node !== undefined && <HostsAt nodes={nodes} node={node} />}</div>;
   }
   if (plan === undefined || state !== OperationState.PLANNED) return null;
   const cut = plan.certificate?.disconnected;
