@@ -7,6 +7,7 @@ import { css, ground, ink, isPaper, quiet } from "./palette";
 import { type Box, middle, Picture } from "./picture";
 import { savePng, saveSvg } from "./save";
 import { svgOf } from "./svg";
+import { shortName } from "./words";
 
 export interface Hovered {
   node: number;
@@ -25,8 +26,16 @@ interface Told {
 /** Pixels for a unit at most. */
 const ZOOM_MAX = 60;
 /** Pixels for a unit from which on nodes have their names, and ports their numbers. */
-const NAMED = 6;
+const NAMED = 3.8;
 const NUMBERED = 20;
+/** Sizes of letters of a switch's name: as much of the room above it, in units, but no fewer and no more pixels. */
+const [NAME_ROOM, NAME_MIN, NAME_MAX] = [1.8, 8, 11];
+/** Least room for the name of a switch and of a host, and the size of a host's letters, pixels. */
+const [SWITCH_NAME, HOST_NAME, HOST_SIZE] = [34, 48, 9];
+/** Part of the window that the picture usually has, across and down: the rest are lists, switches and the timeline. */
+const USUAL = { x: 0.76, y: 0.8 };
+/** Windows that are narrower have everything one below the other, pixels; page.css has the same. */
+const NARROW = 820;
 /** Room around everything, pixels. */
 const MARGIN = 14;
 /** Whether the page has shown a picture. */
@@ -48,6 +57,8 @@ export class Canvas {
   private layout: Layout | undefined;
   private camera: Camera = { x: 0, y: 0, zoom: 1 };
   private fitted = true;
+  /** Size of the window for which nodes were arranged. */
+  private arrangedFor = "";
   private moved = 0;
   private hovered: Hovered | undefined;
   private dark = true;
@@ -137,11 +148,18 @@ export class Canvas {
     const [w, h] = [this.holder.clientWidth, this.holder.clientHeight];
     if (this.layout === undefined || w === 0 || h === 0) return;
     const start = performance.now();
-    this.picture = new Picture(this.layout, (w - 2 * MARGIN) / Math.max(1, h - 2 * MARGIN));
+    this.picture = new Picture(this.layout, this.aspect());
+    this.arrangedFor = windowSize();
     this.drawing.take(this.picture);
     this.drawing.paint(this.shades);
     this.fit();
     measured("weft-arrange", start);
+  }
+
+  /** How much wider than high the picture is to be: the same for a window whatever is open beside it, so that nodes stay where they are. */
+  private aspect(): number {
+    if (innerWidth <= NARROW) return this.holder.clientWidth / Math.max(1, this.holder.clientHeight);
+    return (innerWidth * USUAL.x) / (innerHeight * USUAL.y);
   }
 
   private resized(): void {
@@ -150,7 +168,9 @@ export class Canvas {
       canvas.width = Math.round(this.holder.clientWidth * ratio);
       canvas.height = Math.round(this.holder.clientHeight * ratio);
     }
-    this.fitted ? this.arrange() : this.draw();
+    if (!this.fitted) this.draw();
+    else if (this.arrangedFor !== windowSize()) this.arrange();
+    else this.fit();
   }
 
   private redraw(): void {
@@ -295,7 +315,7 @@ export class Canvas {
     context.fillStyle = quiet(this.dark);
     context.font = "12px system-ui, sans-serif";
     for (const part of picture.parts) {
-      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - (camera.zoom >= NAMED ? 16 : 3), 13)];
+      const [left, top] = [Math.max(x(part.x), 6), y(part.y) + Math.min(4 * camera.zoom - (camera.zoom >= NAMED ? this.nameSize() + 5 : 3), 13)];
       const room = (part.x + part.w) * camera.zoom - part.x * camera.zoom;
       if (top < 0 || top > h + 20 || left > w || x(part.x + part.w) < 0) continue;
       if (!part.isPod || (room > 46 && camera.zoom > 2)) context.fillText(part.name, left, Math.max(top, 12));
@@ -312,17 +332,26 @@ export class Canvas {
     for (const node of picture.within(seen)) {
       const box = picture.boxes[node];
       const room = box.w * this.camera.zoom;
-      if (room < 34) continue;
-      context.font = `${layout.isSwitch(node) ? 11 : 9}px system-ui, sans-serif`;
-      const text = clipped(context, layout.names[node], room);
-      const top = layout.isSwitch(node) ? y(box.y) - 3 : y(box.y) + 11;
+      const isSwitch = layout.isSwitch(node);
+      if (room < (isSwitch ? SWITCH_NAME : HOST_NAME)) continue;
+      context.font = `${isSwitch ? this.nameSize() : HOST_SIZE}px system-ui, sans-serif`;
+      const text = clipped(context, shortName(layout, node), room);
+      // A switch has its name above it, a host in its middle.
+      const [left, base] = isSwitch ? [x(box.x), y(box.y) - 3] : [x(box.x + box.w / 2), y(box.y + box.h / 2) + HOST_SIZE / 3];
+      context.textAlign = isSwitch ? "start" : "center";
       context.lineWidth = 3;
       context.strokeStyle = halo;
-      context.strokeText(text, x(box.x), top);
+      context.strokeText(text, left, base);
       context.fillStyle = letters;
-      context.fillText(text, x(box.x), top);
+      context.fillText(text, left, base);
+      context.textAlign = "start";
       if (layout.isSwitch(node) && this.camera.zoom >= NUMBERED) this.number(context, picture, layout, node, x, y);
     }
+  }
+
+  /** Size of the letters of a switch's name, pixels. */
+  private nameSize(): number {
+    return Math.min(NAME_MAX, Math.max(NAME_MIN, this.camera.zoom * NAME_ROOM));
   }
 
   /** Numbers of the ports of a switch. */
@@ -357,6 +386,10 @@ export class Canvas {
     context.stroke();
     context.globalAlpha = 1;
   }
+}
+
+function windowSize(): string {
+  return `${innerWidth} ${innerHeight}`;
 }
 
 /** As much of a text as there is room for. */

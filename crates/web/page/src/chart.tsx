@@ -106,6 +106,8 @@ export function TimeAxis(axis: AxisProps) {
 interface PlotProps {
   /** Of the file. */
   name: string;
+  /** What the values are; none where that stands above. */
+  title?: string;
   /** What somebody hears who does not see it. */
   label: string;
   lines: Series[];
@@ -123,6 +125,7 @@ export function Plot(props: PlotProps) {
   const [holder, wide] = useWidth<HTMLDivElement>();
   return (
     <figure class="chart">
+      {props.title !== undefined && <p class="title">{props.title}</p>}
       <div ref={holder} role="img" aria-label={props.label}>
         {wide.value > 0 && <Lines {...props} wide={wide.value} />}
       </div>
@@ -169,5 +172,5 @@ export function LoadChart({ ports, names }: { ports: number[]; names: string[] }
   const share = (load: number) => (load === UNKNOWN ? null : (load / WHOLE) * 100);
   const lines = ports.map((port, at): Series => ({ name: names[at], points: shown.map((one) => [one.time, share(one.load[port])]) }));
   const first = shown[0]?.time ?? 0;
-  return <Plot name={`load of ${names[0] ?? ""}`} label={`Load of ${names.join(" and ")}; the table has the last values`} lines={lines} from={first} to={Math.max(shown.at(-1)?.time ?? 0, first + 10)} least={1} text={(value) => `${Number(value.toPrecision(3))} %`} />;
+  return <Plot name={`load of ${names[0] ?? ""}`} title="Load: what each end sends, as a share of the link's rate" label={`Load of ${names.join(" and ")}; the table has the last values`} lines={lines} from={first} to={Math.max(shown.at(-1)?.time ?? 0, first + 10)} least={1} text={(value) => `${Number(value.toPrecision(3))} %`} />;
 }

@@ -38,8 +38,8 @@ export interface Order {
 }
 
 const asked = signal<Order | undefined>(undefined);
-/** What was done last. */
-const done = signal<{ time: Date; text: string } | undefined>(undefined);
+/** What was done last, and on which view it is told. */
+const done = signal<{ time: Date; text: string; hash: string } | undefined>(undefined);
 
 /** Asks somebody whether he means it. */
 export function propose(order: Order): void {
@@ -50,6 +50,13 @@ export function propose(order: Order): void {
 /** The dialog, and after it what was done. */
 export function Orders() {
   const order = asked.value;
+  useEffect(() => {
+    const leave = () => {
+      if (done.value?.hash !== location.hash) done.value = undefined;
+    };
+    addEventListener("hashchange", leave);
+    return () => removeEventListener("hashchange", leave);
+  }, []);
   return (
     <>
       <div role="status">
@@ -93,7 +100,7 @@ function Question({ order }: { order: Order }) {
       const name = nameless ? author.value.trim() : (source.value?.identity ?? "");
       if (nameless) localStorage.setItem("author", name);
       const text = await order.run({ reason: reason.value.trim(), author: name }, force.value);
-      done.value = { time: new Date(), text };
+      done.value = { time: new Date(), text, hash: location.hash };
       close();
     } catch (error) {
       [busy.value, failed.value] = [false, whyOf(error)];
@@ -113,7 +120,7 @@ function Question({ order }: { order: Order }) {
             )}
           </div>
         )}
-        <Field label="Reason" hint="kept in the record of changes" most={REASON_MAX} value={reason} focus={true} />
+        <Field label="Reason" hint="kept with the change, and in the record of changes where weftd keeps one" most={REASON_MAX} value={reason} focus={true} />
         {nameless && <Field label="Your name" hint="nothing else tells who you are at this address" most={AUTHOR_MAX} value={author} focus={false} />}
         {failed.value !== "" && <p class="bad" role="alert"><bdi>{failed.value}</bdi></p>}
         <p class="buttons">

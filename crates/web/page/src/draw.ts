@@ -24,6 +24,7 @@ uniform float inset;
 uniform float lift;
 uniform sampler2D palette;
 flat out vec4 color;
+flat out vec4 rim;
 flat out float shape;
 flat out float side;
 out vec2 place;
@@ -33,6 +34,7 @@ void main() {
   vec4 found = texelFetch(palette, ivec2(int(shade), 0), 0);
   vec4 about = texelFetch(palette, ivec2(int(shade), 1), 0);
   color = vec4(found.rgb, 1.0);
+  rim = vec4(texelFetch(palette, ivec2(${Shade.Drained}, 0), 0).rgb, 1.0);
   shape = floor(about.r * 255.0 + 0.5);
   // What is wrong is never smaller than can be seen.
   vec2 own = box.zw - (about.b > 0.5 ? 0.0 : 2.0 * inset);
@@ -45,19 +47,26 @@ void main() {
 const SQUARE_FRAGMENT = `#version 300 es
 precision highp float;
 flat in vec4 color;
+flat in vec4 rim;
 flat in float shape;
 flat in float side;
 in vec2 place;
 out vec4 drawn;
 void main() {
   vec2 p = abs(place);
+  bool isRim = max(p.x, p.y) >= 0.55;
+  if (side >= 4.0 && shape == 2.0 && !isRim) discard;
   if (side >= 6.0) {
-    if (shape == 1.0 && p.x + p.y > 1.0) discard;
-    if (shape == 2.0 && max(p.x, p.y) < 0.55) discard;
+    if ((shape == 1.0 || shape == 6.0) && p.x + p.y > 1.0) discard;
+    if (shape == 6.0 && p.x + p.y < 0.5) discard;
     if (shape == 3.0 && abs(p.x - p.y) > 0.42) discard;
-    if (shape == 4.0 && (place.y - 1.0) * 0.5 + p.x > 0.0) discard;
+    // The second coordinate grows downwards.
+    if (shape == 4.0 && p.x > (1.0 + place.y) * 0.5) discard;
+    if (shape == 8.0 && p.x > (1.0 - place.y) * 0.5) discard;
+    if (shape == 5.0 && min(p.x, p.y) > 0.34) discard;
+    if (shape == 7.0 && p.y > 0.34) discard;
   }
-  drawn = color;
+  drawn = side >= 4.0 && shape == 9.0 && isRim ? rim : color;
 }`;
 
 const CELLS_VERTEX = `${PLACED}
@@ -93,17 +102,25 @@ const TEXTURE_WIDE = 2048;
 /** A cell without a port, or with one that has a square of its own, as CELLS_FRAGMENT has it. */
 const NOTHING = 255;
 
-/** Shapes by kind: 0 a square, 1 a diamond, 2 a frame, 3 a cross, 4 a triangle. */
-export const SHAPES: Record<number, number> = {
-  [Shade.Lost]: 3,
-  [Shade.Gone]: 1,
-  [Shade.Disabled]: 2,
-  [Shade.OutOfUse]: 2,
-  [Shade.Slow]: 4,
+/** Shapes by kind, each of one alone: 1 a diamond, 2 a frame, 3 a cross, 4 a triangle, 5 a plus, 6 a hollow diamond, 7 a bar, 8 a
+ * triangle upside down. page.css has the same for the legend. */
+const SHAPES: Record<number, number> = {
   [Shade.Errors]: 1,
-  [Shade.Flapping]: 1,
   [Shade.Drained]: 2,
+  [Shade.Lost]: 3,
+  [Shade.Slow]: 4,
+  [Shade.Gone]: 5,
+  [Shade.Flapping]: 6,
+  [Shade.Disabled]: 7,
+  [Shade.OutOfUse]: 8,
 };
+/** A square with the frame of what is drained. */
+export const FRAMED = 9;
+
+/** The shape of a place in the palette; 0 is a square. */
+export function shapeOf(shade: number): number {
+  return shade >= Shade.DrainedRamp && shade < Shade.DrainedRamp + RAMP_STEPS ? FRAMED : (SHAPES[shade] ?? 0);
+}
 
 /** Attributes. */
 const [BOX, SHADE] = [0, 1];
@@ -201,7 +218,7 @@ export class Drawing {
     // What is wrong is drawn last, before everything else.
     const [calm, wrong]: [Square[], Square[]] = [[], []];
     shades.forEach((shade, port) => {
-      const isMarked = isWrong(shade) || SHAPES[shade] !== undefined || places[port] === NO_CELL;
+      const isMarked = isWrong(shade) || shapeOf(shade) !== 0 || places[port] === NO_CELL;
       shown[places[port]] = isMarked ? NOTHING : shade;
       if (isMarked) (isWrong(shade) ? wrong : calm).push({ box: picture.cell(port), shade });
     });
@@ -228,10 +245,13 @@ export class Drawing {
     const data = new Uint8Array(PALETTE_SIZE * 2 * 4);
     const set = (shade: number, wrong: boolean, isGround: boolean) => {
       data.set([...colorOf(shade, dark), 255], shade * 4);
-      data.set([SHAPES[shade] ?? 0, wrong ? 255 : 0, isGround ? 255 : 0, 255], (PALETTE_SIZE + shade) * 4);
+      data.set([shapeOf(shade), wrong ? 255 : 0, isGround ? 255 : 0, 255], (PALETTE_SIZE + shade) * 4);
     };
     KINDS.forEach((kind) => set(kind.shade, kind.wrong || kind.shade === Shade.Disabled, false));
-    for (let step = 0; step < RAMP_STEPS; step++) set(Shade.Ramp + step, false, false);
+    for (let step = 0; step < RAMP_STEPS; step++) {
+      set(Shade.Ramp + step, false, false);
+      set(Shade.DrainedRamp + step, false, false);
+    }
     set(Shade.Unknown, false, false);
     set(Shade.Pod, false, true);
     set(Shade.Tile, false, true);

@@ -1,4 +1,5 @@
 // One node or one of its ports: what it is, its neighbours, its counters, what is wrong with it and what happened to it.
+import { HealthColor } from "../gen/weft/v1/health_pb";
 import { addressOf, moment } from "./address";
 import { Changes } from "./changes";
 import { LoadChart } from "./chart";
@@ -10,7 +11,9 @@ import { Events } from "./happened";
 import { HistoryLines } from "./history_lines";
 import { isWrong, kindOf, Shade } from "./kinds";
 import { Cable, NodeCables } from "./cable";
+import { OtherEnd, otherEnd } from "./missing";
 import { Neighbours } from "./neighbours";
+import { DrainOf } from "./plans";
 import { PortOrders } from "./port_orders";
 import { NodeQuarantine, Quarantine } from "./quarantine";
 import { health, layout, readings, shades } from "./store";
@@ -35,6 +38,8 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const many = nodes.first[node + 1] - nodes.first[node];
   const number = port > 0 && port <= many ? port : many === 1 ? 1 : 0;
   const at = number === 0 ? -1 : nodes.first[node] + number - 1;
+  const other = otherEnd(nodes, node);
+  if (other !== undefined) return <MissingHost nodes={nodes} node={node} other={other} />;
   return (
     <section class="focus">
       <header>
@@ -43,13 +48,14 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           {port > 0 && port <= many && <> port {number}</>}
         </h1>
         <Facts nodes={nodes} node={node} />
-        <p>{nodes.isSwitch(node) ? moment.value === undefined && <a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a> : <a href={addressOf({ kind: "route", from: guid, to: 0n, beside: "" })}>Routes from here</a>}</p>
+        {!nodes.isSwitch(node) && <p><a href={addressOf({ kind: "route", from: guid, to: 0n, beside: "" })}>Routes from here</a></p>}
+        {nodes.isSwitch(node) && moment.value === undefined && <DrainOf guid={guid} port={number} />}
       </header>
       <div class="columns">
         <div>
+          {at >= 0 && <PortFacts nodes={nodes} at={at} />}
           <h2>Neighbours</h2>
           <Neighbours nodes={nodes} node={node} chosen={number} />
-          {at >= 0 && <PortFacts nodes={nodes} at={at} />}
           {kept.value !== undefined && <HistoryLines guid={guid} number={number} title={`${nodes.names[node]}${number > 0 ? ` port ${number}` : ""}`} />}
           <Counters guid={guid} number={number} />
           {moment.value === undefined && (at >= 0 ? <Cable guid={guid} number={number} /> : <NodeCables nodes={nodes} node={node} />)}
@@ -60,8 +66,33 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
           <Changes guid={guid} number={number} />
           <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
-          <h2>Ports</h2>
+          <h2>Ports <span class="quiet">{many}</span></h2>
           <NodePorts nodes={nodes} node={node} chosen={number} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** A host that is missing, with what its switch tells. */
+function MissingHost({ nodes, node, other }: { nodes: Layout; node: number; other: number }) {
+  const guid = nodes.guids[node];
+  return (
+    <section class="focus">
+      <header>
+        <h1><bdi>{nodes.names[node]}</bdi></h1>
+        <Facts nodes={nodes} node={node} />
+      </header>
+      <div class="columns">
+        <div>
+          <OtherEnd nodes={nodes} port={other} />
+          <h2>Neighbours</h2>
+          <Neighbours nodes={nodes} node={node} chosen={1} />
+        </div>
+        <div>
+          <Wrong guid={guid} number={0} />
+          <h2>What happened <Since /></h2>
+          <Events most={20} about={guid} />
         </div>
       </div>
     </section>
@@ -98,7 +129,7 @@ function PortFacts({ nodes, at }: { nodes: Layout; at: number }) {
 
 function Wrong({ guid, number }: { guid: bigint; number: number }) {
   const isIts = (place: { nodeGuid: bigint; port: number } | undefined) => place?.nodeGuid === guid && (number === 0 || place.port === 0 || place.port === number);
-  const found = health.value?.findings.filter((finding) => isIts(finding.a) || isIts(finding.b)) ?? [];
+  const found = health.value?.findings.filter((finding) => finding.color !== HealthColor.GREEN && (isIts(finding.a) || isIts(finding.b))) ?? [];
   return (
     <>
       <h2>What is wrong with it</h2>

@@ -55,7 +55,7 @@ export function Groups() {
                   <td><code>0x{one.mlid.toString(16)}</code></td>
                   <td><code>0x{one.pkey.toString(16).padStart(4, "0")}</code></td>
                   <td class="number">{one.sl}</td>
-                  <td class="number">{one.members.toLocaleString("en")}{one.permanent && " (stays without)"}</td>
+                  <td class="number">{one.members.toLocaleString("en")}{one.permanent && " (stays without members)"}</td>
                 </tr>
               ))}
             </tbody>

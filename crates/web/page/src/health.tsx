@@ -1,7 +1,7 @@
 // What is wrong, in words: the same page as `weft health`.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import type { HealthColor, HealthFinding, HealthPlace } from "../gen/weft/v1/health_pb";
+import { HealthColor, type HealthFinding, type HealthPlace } from "../gen/weft/v1/health_pb";
 import { addressOf } from "./address";
 import { health, layout, sums } from "./store";
 import { clock, colorWords, many, sentence } from "./words";
@@ -24,11 +24,15 @@ export function Verdict() {
       <h1>{page !== undefined ? <><Mark color={page.color} /> {colorWords(page.color).whole}</> : isKnown ? "Health is not known yet" : "Nothing is known yet"}</h1>
       {isKnown && (
         <p class="quiet">
-          {many(sums.value.hosts, "host")}, {many(sums.value.switches, "switch", "switches")}, {many(sums.value.links, "link")}
+          {many(sums.value.hosts, "host")}{missingText(sums.value.hostsMissing)}, {many(sums.value.switches, "switch", "switches")}{missingText(sums.value.switchesMissing)}, {many(sums.value.links, "link")}
         </p>
       )}
     </>
   );
+}
+
+function missingText(count: number): string {
+  return count === 0 ? "" : ` (${count.toLocaleString("en")} missing)`;
 }
 
 export function Figures() {
@@ -47,11 +51,31 @@ export function Figures() {
 }
 
 export function Findings() {
-  const all = health.value?.findings ?? [];
+  const found = health.value?.findings ?? [];
+  const all = found.filter(({ color }) => color !== HealthColor.GREEN);
+  const noted = found.filter(({ color }) => color === HealthColor.GREEN);
+  return (
+    <>
+      {health.value !== undefined && all.length === 0 && <p class="calm">Nothing is found wrong.</p>}
+      {all.length > 0 && <Wrong all={all} />}
+      {noted.length > 0 && <Noted all={noted} />}
+    </>
+  );
+}
+
+/** What is as somebody has asked for, or is over. */
+function Noted({ all }: { all: HealthFinding[] }) {
+  return (
+    <>
+      <h2>Good to know <span class="quiet">{all.length}</span></h2>
+      <ol class="noted">{all.slice(0, SHOWN).map((finding, at) => <One key={at} finding={finding} />)}</ol>
+      {all.length > SHOWN && <p class="quiet">{all.length - SHOWN} more</p>}
+    </>
+  );
+}
+
+function Wrong({ all }: { all: HealthFinding[] }) {
   const shown = useSignal(SHOWN);
-  if (all.length === 0) {
-    return health.value === undefined ? null : <p class="calm">Nothing is found wrong.</p>;
-  }
   return (
     <>
       <h2>What is wrong <span class="quiet">{all.length}</span></h2>
@@ -75,7 +99,7 @@ export function One({ finding }: { finding: HealthFinding }) {
       </p>
       <p class="quiet">
         {sinceTime && <>since {clock(timestampDate(sinceTime))}. </>}
-        {finding.hosts > 0 && <>{many(finding.hosts, "host")} {finding.hosts === 1 ? "feels" : "feel"} it. </>}
+        {finding.hosts > 0 && <>It affects {many(finding.hosts, "host")}. </>}
         <bdi>{sentence(finding.advice)}</bdi>
       </p>
       {finding.next !== "" && <p><code>{finding.next}</code></p>}

@@ -16,8 +16,9 @@ export const Shade = {
   Drained: 10,
   Other: 11,
   Unknown: 31,
-  /** The first of the steps of a share. */
+  /** The first of the steps of a share, and of those of a share where routes lead elsewhere. */
   Ramp: 32,
+  DrainedRamp: 64,
   Pod: 250,
   Tile: 251,
 } as const;
@@ -25,8 +26,8 @@ export const RAMP_STEPS = 32;
 
 /** Kinds of ports by their place in the palette: a name, and what that means. */
 export const KINDS: { shade: number; name: string; what: string; wrong: boolean }[] = [
-  { shade: Shade.Gone, name: "gone", what: "the node was there and is not any more", wrong: true },
-  { shade: Shade.Lost, name: "lost", what: "there was a link", wrong: true },
+  { shade: Shade.Gone, name: "missing node", what: "the node was there and is not any more", wrong: true },
+  { shade: Shade.Lost, name: "missing link", what: "there was a link", wrong: true },
   { shade: Shade.Flapping, name: "flapping", what: "the link goes down again and again", wrong: true },
   { shade: Shade.OutOfUse, name: "out of use", what: "the link is up and kept from carrying data", wrong: true },
   { shade: Shade.Errors, name: "errors", what: "the link has errors", wrong: true },
@@ -66,6 +67,11 @@ export function rampOf(share: number): number {
   return Shade.Ramp + Math.round((Math.min(share, WHOLE) / WHOLE) * (RAMP_STEPS - 1));
 }
 
+/** The same place for a port that is drained: its mark is around the colour. */
+export function drainedRamp(place: number): number {
+  return place === Shade.Unknown ? Shade.Drained : place - Shade.Ramp + Shade.DrainedRamp;
+}
+
 /** Units of a rate of errors for each doubling of it. */
 const DOUBLING = 8;
 /** Minutes of the day, of which the unit tells a rate. */
@@ -85,11 +91,11 @@ export function errorsOf(rate: number, minutes = 1): number | undefined {
   return rate === UNKNOWN ? undefined : Number((((2 ** (rate / DOUBLING) - 1) / DAY) * minutes).toPrecision(2));
 }
 
-/** A rate of errors in words. */
-export function errorsText(rate: number): string {
+/** A rate of errors in words; of a link that is said to have errors, though it had none between the last two readings, as well. */
+export function errorsText(rate: number, hasErrors = false): string {
   const known = errorsOf(rate);
   if (known === undefined) return "unknown";
-  if (known === 0) return "none";
+  if (known === 0) return hasErrors ? "before the last reading" : "none";
   if (known >= 1) return `${known.toLocaleString("en")} a minute`;
   return known * 60 >= 1 ? `${errorsOf(rate, 60)} an hour` : `${errorsOf(rate, DAY)} a day`;
 }
@@ -120,5 +126,7 @@ export function byShare(places: number[], shareOf: (place: number) => number): n
 
 /** A share in words. */
 export function percent(share: number): string {
-  return share === UNKNOWN ? "unknown" : `${((share / WHOLE) * 100).toFixed(share < 20 && share > 0 ? 1 : 0)} %`;
+  if (share === UNKNOWN) return "unknown";
+  // Anything above 0 is at least one unit.
+  return share === 1 ? `< ${100 / WHOLE} %` : `${((share / WHOLE) * 100).toFixed(share < 20 && share > 0 ? 1 : 0)} %`;
 }

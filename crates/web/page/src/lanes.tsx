@@ -22,9 +22,9 @@ function number(value: bigint | undefined): string {
 export function Lanes({ lanes }: { lanes: Lane[] }) {
   return (
     <>
-      <h2>Lanes</h2>
-      {lanes.length === 0 ? <p class="quiet">Lanes are not read: &lt;ProcessVLCounters&gt; of the configuration decides.</p> : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Lanes">
+      <h2>Virtual lanes</h2>
+      {lanes.length === 0 ? <p class="quiet">Virtual lanes are not read: &lt;ProcessVLCounters&gt; of the configuration decides.</p> : (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Virtual lanes">
           <table>
             <thead>
               <tr><th scope="col" class="number">VL</th><th scope="col" class="number">Sends</th><th scope="col" class="number">Receives</th><th scope="col" class="number">Flits sent</th><th scope="col" class="number">Flits received</th><th scope="col" class="number">Waited</th><th scope="col" class="number">Congestion</th><th scope="col" class="number">Discards</th></tr>

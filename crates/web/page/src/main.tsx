@@ -1,5 +1,6 @@
 // The page of Weft: the fabric in a browser.
 import "./page.css";
+import { computed, effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { addressOf, view } from "./address";
@@ -14,6 +15,17 @@ import { clock } from "./words";
 
 /** Time after the first picture until the code of the other views is loaded, milliseconds. */
 const REST = 500;
+
+/** Newest event that somebody has seen in the list. */
+const read = signal("");
+effect(() => {
+  if (view.value.kind === "events") read.value = events.value[0]?.token ?? "";
+});
+/** Events since then, without those that tell of nothing but work, such as sweeps. */
+const unread = computed(() => {
+  const seen = events.value.findIndex(({ token }) => token === read.value);
+  return events.value.slice(0, seen < 0 ? undefined : seen).filter(({ tone }) => tone !== "plain").length;
+});
 
 function App() {
   const now = view.value;
@@ -38,7 +50,7 @@ function App() {
           <Tab to={addressOf({ kind: "groups" })} on={now.kind === "groups" || now.kind === "fabric" || now.kind === "group"}>Groups</Tab>
           <Tab to={addressOf({ kind: "plans", guid: 0n, port: 0 })} on={now.kind === "plans" || now.kind === "plan"}>Plans</Tab>
           <Tab to={addressOf({ kind: "experiments", live: false })} on={now.kind === "experiments"}>Experiments</Tab>
-          <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{events.value.length > 0 && <span class="count">{events.value.length}</span>}</Tab>
+          <Tab to={addressOf({ kind: "events" })} on={now.kind === "events"}>Events{unread.value > 0 && <span class="count">{unread.value}</span>}</Tab>
         </nav>
         <SearchBox />
         <Source />

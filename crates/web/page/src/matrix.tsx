@@ -7,6 +7,7 @@ import { addressOf, go, MATRIX_PAINTS, type MatrixPaint, type View } from "./add
 import { Kind, type Layout, NO_TIER, UNKNOWN, WHOLE } from "./fabric";
 import { ARROWS } from "./keys";
 import { byShare, errorsOf, errorsRamp, errorsText, percent, rampOf, Shade } from "./kinds";
+import { MatrixMarks, MatrixNames, NAMES_WIDE } from "./matrix_names";
 import { hasGroups, type Pair, type Pairs, pairsOf } from "./matrix_pairs";
 import { colorOf, css, ground, ink, isDark } from "./palette";
 import { meansOfSpan } from "./past";
@@ -17,6 +18,8 @@ import { many } from "./words";
 
 /** Multiple of the mean that has the strongest colour, and from which on a pair is listed. */
 const [TIMES_MAX, TIMES_LISTED] = [3, 1.25];
+/** Side of a cell at most, pixels. */
+const SIDE_MAX = 20;
 /** Rows of a table. */
 const ROWS_MAX = 200;
 const NAMES: Record<MatrixPaint, string> = { load: "load", errors: "errors", imbalance: "imbalance" };
@@ -54,6 +57,7 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
             {MATRIX_PAINTS.map((one) => <Chip key={one} on={one === by} to={{ kind: "matrix", by: one, tier: asked, pods }}>{NAMES[one]}</Chip>)}
             <span class="legend">{by === "load" ? <Ramp /> : by === "errors" ? <ErrorsRamp /> : <Ramp from="even" to={`${TIMES_MAX} times the mean, or more`} />}</span>
           </div>
+          <MatrixMarks />
           <Drawn key={`${tier} ${grouped}`} nodes={nodes} found={found} by={by} />
           <Odd nodes={nodes} found={found} />
           {by === "imbalance" && <Uneven nodes={nodes} found={found} />}
@@ -99,14 +103,16 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
   const tip = useSignal("");
   /** The cell that is chosen with keys, by its place. */
   const cell = useSignal(-1);
+  const cellSide = useSignal(1);
   const draw = () => {
     const { current } = canvas;
     const context = current?.getContext("2d");
     if (!current || !context) return;
     const { w, h, pairs, usual } = latest.current;
     const dark = isDark(theme.value);
-    const room = current.parentElement?.clientWidth ?? 600;
-    const side = Math.max(1, Math.min(14, Math.floor(room / w), Math.floor(6_000 / Math.max(1, h))));
+    const room = (current.parentElement?.clientWidth ?? 600) - NAMES_WIDE;
+    const side = Math.max(1, Math.min(SIDE_MAX, Math.floor(room / w), Math.floor(6_000 / Math.max(1, h))));
+    cellSide.value = side;
     const ratio = devicePixelRatio;
     current.style.width = `${w * side}px`;
     current.style.height = `${h * side}px`;
@@ -129,6 +135,12 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
       context.fillStyle = color;
       context.fillRect(x, y, size, size);
     });
+    context.strokeStyle = css(colorOf(Shade.Drained, dark));
+    context.lineWidth = 1;
+    const isDrained = ({ port }: Pair) => [port, nodes.peers[port]].some((end) => shades.value[end] === Shade.Drained);
+    for (const pair of side > 3 ? pairs.values() : []) {
+      if (isDrained(pair)) context.strokeRect(pair.x * side + 0.5, pair.y * side + 0.5, side - gap - 1, side - gap - 1);
+    }
     const chosen = pairs.get(cell.value);
     if (chosen !== undefined) {
       context.strokeStyle = ink(dark);
@@ -168,6 +180,9 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
   return (
     <>
       <div class="scroll matrix" tabIndex={0} role="application" aria-label="Matrix of links; the tables below have the same. Shift and an arrow key choose a pair, Enter leads to its link" onKeyDown={key}>
+        <div class="names" />
+        <MatrixNames found={found} side={cellSide.value} which="columns" />
+        <MatrixNames found={found} side={cellSide.value} which="rows" />
         <canvas
           ref={canvas}
           aria-hidden="true"

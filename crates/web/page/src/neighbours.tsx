@@ -12,7 +12,9 @@ const DRAWN_MAX = 200;
 const ROW = 22;
 const WIDE = 640;
 const BOX = 190;
-const MIDDLE = 130;
+const MIDDLE = 160;
+/** Room for the numbers of its own ports at each side of it. */
+const NUMBERS = 30;
 
 /** Width of a letter of a name, pixels. */
 const LETTER = 6;
@@ -44,6 +46,7 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
   const rows = Math.max(lower.length, upper.length, 2);
   const high = rows * ROW + 16;
   const place = (at: number, of: number) => 8 + ((at + 0.5) * (high - 16)) / of;
+  const numbersOf = (ports: number[]) => ports.map((port) => nodes.number(port)).join(", ");
   const lines = [lower, upper].flatMap((side, which) =>
     side.flatMap((one, at) =>
       one.ports.map((port, number) => {
@@ -61,7 +64,7 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
             stroke-dasharray={shade === Shade.Lost || shade === Shade.Gone ? "5 4" : shade === Shade.Disabled ? "2 3" : undefined}
             fill="none"
           >
-            <title>{`port ${nodes.number(port)}: ${kindOf(shade).name}`}</title>
+            <title>{`port ${nodes.number(port)} to ${nodes.names[one.node]} port ${nodes.number(nodes.peers[port])}: ${kindOf(shade).name}`}</title>
           </path>
         );
       }),
@@ -71,13 +74,20 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
     side.map((one, at) => {
       const [x, y] = [which === 0 ? 0 : WIDE - BOX, place(at, side.length)];
       const wrong = one.ports.some((port) => isWrong(shades.value[port]));
-      const numbers = one.ports.map((port) => nodes.number(port)).join(", ");
+      const far = numbersOf(one.ports.map((port) => nodes.peers[port]));
       return (
-        <a key={one.node} href={addressOf({ kind: "focus", guid: nodes.guids[one.node], port: 0 })} aria-label={`${nodes.names[one.node]}, at port ${numbers}`}>
+        <a key={one.node} href={addressOf({ kind: "focus", guid: nodes.guids[one.node], port: 0 })} aria-label={`${nodes.names[one.node]} port ${far}, at port ${numbersOf(one.ports)}`}>
           <rect x={x} y={y - 9} width={BOX} height={18} rx={4} class={wrong ? "neighbour wrong" : "neighbour"} />
-          <NodeName x={which === 0 ? x + BOX - 6 : x + 6} y={y + 4} anchor={which === 0 ? "end" : "start"} name={nodes.names[one.node]} more={numbers} room={BOX - 12} />
+          <NodeName x={which === 0 ? x + BOX - 6 : x + 6} y={y + 4} anchor={which === 0 ? "end" : "start"} name={nodes.names[one.node]} more={far} room={BOX - 12} />
         </a>
       );
+    }),
+  );
+  const numbers = [lower, upper].flatMap((side, which) =>
+    side.map((one, at) => {
+      const [x, anchor] = which === 0 ? [(WIDE - MIDDLE) / 2 + 5, "start"] as const : [(WIDE + MIDDLE) / 2 - 5, "end"] as const;
+      const isChosen = one.ports.some((port) => nodes.number(port) === chosen);
+      return <text key={one.node} class={isChosen ? "ownPort chosen" : "ownPort"} x={x} y={place(at, side.length) + 4} text-anchor={anchor}>{fitting(numbersOf(one.ports), NUMBERS, LETTER)}</text>;
     }),
   );
   return (
@@ -86,7 +96,8 @@ export function Neighbours({ nodes, node, chosen }: { nodes: Layout; node: numbe
         <g aria-hidden="true">{lines}</g>
         {boxes}
         <rect x={(WIDE - MIDDLE) / 2} y={4} width={MIDDLE} height={high - 8} rx={8} class="own" />
-        <text class="ownName" x={WIDE / 2} y={high / 2 + 4} text-anchor="middle" unicode-bidi="isolate">{fitting(nodes.names[node], MIDDLE - 8, 7)}</text>
+        {numbers}
+        <text class="ownName" x={WIDE / 2} y={high / 2 + 4} text-anchor="middle" unicode-bidi="isolate">{fitting(nodes.names[node], MIDDLE - 2 * NUMBERS, 7)}</text>
       </svg>
       {more > 0 && <p class="quiet">and {more} more</p>}
       <SaveDrawing name={`neighbours of ${nodes.names[node]}`} />

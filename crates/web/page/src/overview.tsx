@@ -11,14 +11,19 @@ import { measured } from "./measure";
 import { colorOf, css, isDark } from "./palette";
 import { ErrorsRamp, Ramp } from "./ramp";
 import { missing, untold } from "./history";
-import { beat, columns, counts, layout, painted, scheme, shades, theme } from "./store";
+import { beat, columns, counts, hasErrors, layout, painted, scheme, shades, theme } from "./store";
 import { PortsTable } from "./tables";
 import { Since } from "./timeline";
 import { clock, many } from "./words";
 
 const PAINT_NAMES: Record<Paint, string> = { state: "state", load: "load", wait: "waiting for credits", errors: "errors", change: "last change" };
 /** What is counted as an error. */
-const ERRORS_COUNTED = "What the port has counted of its link since the reading before: LocalLinkIntegrityErrors, RcvErrors, ExcessiveBufferOverruns, LinkErrorRecovery, LinkDowned, UncorrectableErrors and FMConfigErrors";
+const ERRORS_COUNTED = "What the port has counted of its link since the reading before: LocalLinkIntegrityErrors, RcvErrors, ExcessiveBufferOverruns, LinkErrorRecovery, LinkDowned, UncorrectableErrors and FMConfigErrors; each colour is 19 times the one before";
+/** What the colour of a port means, as its two directions have colours of their own. */
+const MEANT = {
+  load: "of the link's rate, which the port sends",
+  wait: "of the time, in which the port has data to send and no credits",
+};
 
 export function Overview({ paint }: { paint: Paint }) {
   return (
@@ -53,10 +58,10 @@ function Paints({ paint }: { paint: Paint }) {
 function Legend({ paint }: { paint: Paint }) {
   scheme.value;
   const dark = isDark(theme.value);
-  const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || (wrong && !(paint === "errors" && shade === Shade.Errors)) || shade === Shade.Disabled));
+  const shown = KINDS.filter(({ shade, wrong }) => counts.value.has(shade) && (paint === "state" || wrong || shade === Shade.Disabled || shade === Shade.Drained));
   return (
     <ul class="legend">
-      {(paint === "load" || paint === "wait") && <li><Ramp /></li>}
+      {(paint === "load" || paint === "wait") && <li><Ramp /> {MEANT[paint]}</li>}
       {paint === "errors" && <li title={ERRORS_COUNTED}><ErrorsRamp /></li>}
       {paint === "change" && <li><Ramp from={missing.value || untold.value ? "not known" : <>not <Since /></>} to="just now" /></li>}
       {shown.map(({ shade, name, what }) => (
@@ -165,7 +170,7 @@ function Tip({ hovered }: { hovered: Hovered }) {
           <br />
           port {nodes.number(port)}: {kindOf(shade).name}
           {far !== undefined && peer !== undefined && <>, to <bdi>{nodes.names[far]}</bdi> port {nodes.number(peer)}</>}
-          {now.get(Kind.State)[port] === State.Active && <><br />load {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}, errors {errorsText(now.get(Kind.Errors)[port])}</>}
+          {now.get(Kind.State)[port] === State.Active && <><br />sends {percent(now.get(Kind.Load)[port])}, waiting {percent(now.get(Kind.Wait)[port])}, errors {errorsText(now.get(Kind.Errors)[port], hasErrors(now, port))}</>}
           {since !== undefined && <><br />last change {clock(since)}</>}
         </>
       )}

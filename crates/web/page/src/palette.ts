@@ -93,7 +93,8 @@ export function colorOf(shade: number, dark: boolean): Rgb {
   if (own !== undefined) {
     return own;
   }
-  const at = ((shade - Shade.Ramp) / (RAMP_STEPS - 1)) * (colors.ramp.length - 1);
+  const step = (shade - Shade.Ramp) % RAMP_STEPS;
+  const at = (step / (RAMP_STEPS - 1)) * (colors.ramp.length - 1);
   const low = Math.max(0, Math.min(colors.ramp.length - 2, Math.floor(at)));
   const [a, b, part] = [colors.ramp[low], colors.ramp[low + 1], Math.min(1, Math.max(0, at - low))];
   return [0, 1, 2].map((c) => Math.round(a[c] + (b[c] - a[c]) * part)) as unknown as Rgb;

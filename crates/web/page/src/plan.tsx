@@ -8,6 +8,7 @@ import { ORDER_PATIENCE } from "./api";
 import { operationCalls, routeCalls } from "./calls";
 import { propose } from "./dialog";
 import { Flows } from "./flows";
+import { Answer, Errors } from "./plan_answer";
 import { Drains } from "./plans";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
@@ -40,7 +41,9 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
   const inForce = state === OperationState.DONE || (state === OperationState.FAILED && sweep > 0n);
   return (
     <>
-      <State one={one} />
+      <Answer one={one} />
+      {inForce && kind !== OperationKind.ROUTE_PLAN && <Drains of={one.what} />}
+      <State one={one} inForce={inForce} />
       {mayOrder() ? (
         <p class="buttons">
           {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, back, again)}>Apply…</button>}
@@ -54,24 +57,23 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
       {back !== undefined && <Back back={back} plan={plan} />}
       {plan !== undefined && <Does plan={plan} />}
       {plan !== undefined && flows !== undefined && <Flows flows={flows} />}
-      {kind !== OperationKind.ROUTE_PLAN && <Drains />}
     </>
   );
 }
 
 /** How far it is, and who asked for it. */
-function State({ one }: { one: Operation }) {
+function State({ one, inForce }: { one: Operation; inForce: boolean }) {
   const { state, asked, applied, cancelled, beginTime, endTime, sweep, error } = one;
   const applying = state === OperationState.APPLYING;
   return (
     <>
-      <p role="status"><b class={state === OperationState.FAILED ? "bad" : state === OperationState.DONE ? "calm" : ""}>{stateText(one)}</b>{endTime && ` ${clock(timestampDate(endTime))}`}{sweep > 0n && `, by sweep ${sweep}`}</p>
+      <p role="status"><b class={state === OperationState.FAILED && !inForce ? "bad" : state === OperationState.DONE ? "calm" : ""}>{stateText(one)}</b>{endTime && ` ${clock(timestampDate(endTime))}`}{sweep > 0n && `, by sweep ${sweep}`}</p>
       {applying && (
         <p>
           <progress max={one.steps} value={one.stepsDone} aria-label="Steps of the sweep" /> step {Math.min(one.stepsDone + 1, one.steps)} of {one.steps}: {STEPS[one.stepsDone] ?? "ends"}
         </p>
       )}
-      {error !== "" && <p class="bad" role="alert"><bdi>{error}</bdi></p>}
+      {error !== "" && <Errors text={error} inForce={inForce} />}
       <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
       {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}
       {cancelled !== undefined && <p class="quiet">Given up<By asker={cancelled} /></p>}
@@ -92,7 +94,7 @@ function apply(one: Operation, planId: bigint, plan: RoutePlan, back: WayBack | 
     run: async ({ reason, author }) => {
       const { ports } = await routeCalls.applyRoutePlan({ planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
       again();
-      return `plan ${planId} is in force: a sweep writes it${switched(ports)}`;
+      return `plan ${planId} is applied: below is how far its sweep is${switched(ports)}`;
     },
   });
 }
@@ -135,7 +137,7 @@ function Moves({ plan }: { plan: RoutePlan }) {
   return (
     <ul class="plain">
       <li><b>{many(Number(plan.routes), "route")}</b> {plan.routes === 1n ? "moves" : "move"}: {many(plan.blocks, "block")} of 64 registers in {many(plan.switches, "switch", "switches")}</li>
-      {plan.dropping > 0n ? <li class="bad">{many(Number(plan.dropping), "entry drops", "entries drop")} packets for a moment, so that old and new routes form no loop</li> : <li>no packet is dropped meanwhile</li>}
+      {plan.dropping > 0n ? <li>{many(Number(plan.dropping), "entry drops", "entries drop")} packets until their switch is written, so that old and new routes form no loop</li> : <li>no packet is dropped meanwhile</li>}
       {plan.suspendsAdaptive && <li>adaptive routing is suspended meanwhile</li>}
       {plan.changedLevels > 0 && <li class="bad">{many(plan.changedLevels, "LID")} get another service level: connections that are open keep the old one, which the proof does not cover</li>}
     </ul>
@@ -159,27 +161,30 @@ function Does({ plan }: { plan: RoutePlan }) {
     <>
       <h2>What changes</h2>
       <Moves plan={plan} />
-      <h2>Proof about the new routes</h2>
-      {certificate === undefined ? <p class="bad">There is none.</p> : (
-        <ul class="plain">
-          <li><span class="calm">✓</span> {many(Number(certificate.routes), "route")} {certificate.routes === 1n ? "arrives" : "arrive"}, and none runs in a circle</li>
-          <li><span class="calm">✓</span> no links wait for each other in a circle: {many(Number(certificate.dependencies), "dependency", "dependencies")} looked at</li>
-          {certificate.disconnected > 0n && <li class="bad">{many(Number(certificate.disconnected), "pair is", "pairs are")} not connected by any cable</li>}
-        </ul>
-      )}
-      <h2>Before and after</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Before and after">
-        <table>
-          <thead><tr><th scope="col">Routes</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th></tr></thead>
-          <tbody>
-            <tr><td>Engine</td><td class="number">{plan.engineBefore}</td><td class="number">{plan.engine}</td></tr>
-            {before !== undefined && after !== undefined && rows.map(([name, value]) => (
-              <tr key={name}><td>{name}</td><td class="number">{value(before)}</td><td class="number">{value(after)}</td></tr>
-            ))}
-          </tbody>
-        </table>
-        <SaveTable name="before and after" />
-      </div>
+      <details>
+        <summary>Proof and figures of the routes</summary>
+        <h2>Proof about the new routes</h2>
+        {certificate === undefined ? <p class="bad">There is none.</p> : (
+          <ul class="plain">
+            <li><span class="calm">✓</span> {many(Number(certificate.routes), "route")} {certificate.routes === 1n ? "arrives" : "arrive"}, and none runs in a circle</li>
+            <li><span class="calm">✓</span> no links wait for each other in a circle: {many(Number(certificate.dependencies), "dependency", "dependencies")} looked at</li>
+            {certificate.disconnected > 0n && <li class="bad">{many(Number(certificate.disconnected), "pair is", "pairs are")} not connected by any cable</li>}
+          </ul>
+        )}
+        <h2>Before and after</h2>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Before and after">
+          <table>
+            <thead><tr><th scope="col">Routes</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th></tr></thead>
+            <tbody>
+              <tr><td>Engine</td><td class="number">{plan.engineBefore}</td><td class="number">{plan.engine}</td></tr>
+              {before !== undefined && after !== undefined && rows.map(([name, value]) => (
+                <tr key={name}><td>{name}</td><td class="number">{value(before)}</td><td class="number">{value(after)}</td></tr>
+              ))}
+            </tbody>
+          </table>
+          <SaveTable name="before and after" />
+        </div>
+      </details>
       {plan.notes.length > 0 && <ul class="plain quiet">{plan.notes.map((note, key) => <li key={key}><bdi>{note}</bdi></li>)}</ul>}
     </>
   );

@@ -8,12 +8,13 @@ import { addressAt, addressOf, go, moment } from "./address";
 import { PLAN_PATIENCE, whyOf } from "./api";
 import { operationCalls, routeCalls } from "./calls";
 import { type Layout, NO_PEER } from "./fabric";
+import { HostsAt } from "./plan_answer";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
 import { Picker } from "./search";
 import { layout, source } from "./store";
 import { mayAdminister, mayOrder, WhyNot } from "./who";
-import { clock, many, stateText } from "./words";
+import { clock, guidText, many, stateText } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 1_000;
@@ -80,6 +81,7 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
     busy.value = "";
   };
   const wrong = nodes === undefined || guid === 0n ? undefined : notDrainable(nodes, guid, port);
+  const node = guid === 0n ? undefined : nodes?.find(guid);
   const chosen = nodes === undefined || guid === 0n ? "" : nameOf(nodes, guid, port);
   return (
     <>
@@ -87,7 +89,7 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
         <div class="end">
           <h2>Drain a switch or a link</h2>
           <p class="quiet">Moves data off it, so that it can be pulled.</p>
-          <Picker id="drained" label="Switch or link to drain: name, or name:port" hint="Switch, or switch:port" slash={false} choose={(guid, port) => go({ kind: "plans", guid, port })} />
+          <Picker id="drained" label="Switch or link to drain: name, or name:port" hint="Switch, or switch:port" slash={false} keeps={true} choose={(guid, port) => go({ kind: "plans", guid, port })} />
           {chosen !== "" && <p>Chosen: <b><bdi>{chosen}</bdi></b>{wrong !== undefined && <span class="bad"> {wrong}</span>}</p>}
           <button type="button" class="more" disabled={chosen === "" || wrong !== undefined || busy.value !== ""} onClick={() => void start(`the drain of ${chosen}`, { case: "drain", value: { $typeName: "weft.v1.DrainTarget", ...targetOf(guid, port) } })}>Make the plan of this drain</button>
         </div>
@@ -110,6 +112,7 @@ function Make({ guid, port }: { guid: bigint; port: number }) {
       </div>
       <div role="status">{busy.value !== "" && <p>Routes are computed for <bdi>{busy.value}</bdi>…</p>}</div>
       {failed.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{failed.value}</bdi></p>}
+      {failed.value !== "" && node !== undefined && nodes !== undefined && port === 0 && <HostsAt nodes={nodes} node={node} />}
       {findings.value.length > 0 && <Wrong findings={findings.value} />}
     </>
   );
@@ -209,18 +212,64 @@ function notDrainable(nodes: Layout, guid: bigint, port: number): string | undef
   return peer === NO_PEER || !nodes.isSwitch(nodes.nodeOf[peer]) ? "has no link to another switch" : undefined;
 }
 
-/** What is drained, and whether it can be pulled. */
-export function Drains() {
+/** Makes the plan to use again what is drained. */
+async function undrain({ target }: Drain): Promise<void> {
+  if (target !== undefined) await make({ case: "undrain", value: target });
+}
+
+function nameOfDrain({ name, target }: Drain): string {
+  const port = placeOf(target?.target)?.port ?? 0;
+  return `${name || "one that is not known"}${port > 0 ? ` port ${port}` : ""}`;
+}
+
+/** What leads over it, in words. */
+function overText({ routes, groups, multicast }: Drain): string {
+  return `${many(Number(routes), "route")}, ${groups} adaptive and ${multicast} multicast entries`;
+}
+
+/** Whether an operation, by its description, is about this drain. */
+function isOf({ target }: Drain, what: string): boolean {
+  const place = placeOf(target?.target);
+  return place !== undefined && place.port === 0 && what.includes(guidText(place.guid));
+}
+
+/** Whether it can be pulled, as a sentence. */
+function Pulled({ drain }: { drain: Drain }) {
+  const name = <bdi>{nameOfDrain(drain)}</bdi>;
+  if (!drain.present) return <b>{name} is drained, and not in the fabric.</b>;
+  return drain.safeToPull ? <><b class="calm">{name} is safe to pull:</b> nothing leads over it.</> : <><b class="bad">{name} is not yet safe to pull:</b> {overText(drain)} lead over it.</>;
+}
+
+/** Of a node or port: whether it is drained and can be pulled, and how it is used again; else the way to a drain. */
+export function DrainOf({ guid, port }: { guid: bigint; port: number }) {
+  const { answer } = usePolled((options) => routeCalls.listDrains({}, options), PACE, []);
+  const why = useSignal("");
+  const own = answer?.drains.find((one) => {
+    const place = placeOf(one.target?.target);
+    return place?.guid === guid && (place.port === 0 || place.port === port);
+  });
+  if (own === undefined) return <p><a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a></p>;
+  return (
+    <>
+      <p><Pulled drain={own} /> {mayOrder() && <button type="button" class="more" onClick={() => void undrain(own).catch((error: unknown) => (why.value = whyOf(error)))}>Make the plan to use it again</button>}</p>
+      {why.value !== "" && <p class="bad" role="alert">No plan was made: <bdi>{why.value}</bdi></p>}
+    </>
+  );
+}
+
+/** What is drained, and whether it can be pulled; first what a drain was about. */
+export function Drains({ of = "" }: { of?: string }) {
   const { answer, failed } = usePolled((options) => routeCalls.listDrains({}, options), PACE, []);
   const why = useSignal("");
   const again = (drain: Drain) => {
     why.value = "";
-    const target = drain.target;
-    if (target !== undefined) make({ case: "undrain", value: target }).catch((error: unknown) => (why.value = whyOf(error)));
+    undrain(drain).catch((error: unknown) => (why.value = whyOf(error)));
   };
   const drains = answer?.drains ?? [];
+  const meant = of.startsWith("drain ") ? drains.find((one) => isOf(one, of)) : undefined;
   return (
     <>
+      {meant !== undefined && <p class="answer"><Pulled drain={meant} /></p>}
       <h2>Drained</h2>
       {failed !== "" && <p class="bad" role="alert"><bdi>{failed}</bdi></p>}
       {answer !== undefined && drains.length === 0 && <p class="quiet">Nothing is drained.</p>}
@@ -231,12 +280,12 @@ export function Drains() {
             <tbody>
               {drains.map((drain, key) => {
                 const place = placeOf(drain.target?.target);
-                const name = `${drain.name || "one that is not known"}${place !== undefined && place.port > 0 ? ` port ${place.port}` : ""}`;
+                const name = nameOfDrain(drain);
                 return (
                   <tr key={key}>
                     <td>{place !== undefined && drain.present ? <a href={addressOf({ kind: "focus", ...place })}><bdi>{name}</bdi></a> : <bdi>{name}</bdi>}</td>
                     <td>{!drain.present ? "it is not in the fabric" : drain.safeToPull ? <b class="calm">safe to pull</b> : <b class="bad">not yet</b>}</td>
-                    <td>{drain.safeToPull ? "nothing" : `${many(Number(drain.routes), "route")}, ${drain.groups} adaptive and ${drain.multicast} multicast entries`}</td>
+                    <td>{drain.safeToPull ? "nothing" : overText(drain)}</td>
                     {mayOrder() && <td><button type="button" class="more" onClick={() => again(drain)}>Make the plan to use it again</button></td>}
                   </tr>
                 );

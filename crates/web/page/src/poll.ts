@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { PATIENCE, whyOf } from "./api";
+import { plainly } from "./plainly";
 
 /** How a call is made. */
 export interface Options {
@@ -36,7 +37,7 @@ export function usePolled<T>(ask: (options: Options) => Promise<T>, pace: number
         const found = await ask({ timeoutMs: PATIENCE, signal: ended.signal });
         if (!ended.signal.aborted) [answer.value, failed.value] = [found, ""];
       } catch (error) {
-        if (!ended.signal.aborted) failed.value = whyOf(error);
+        if (!ended.signal.aborted) failed.value = plainly(whyOf(error));
       }
       asking = false;
     };

@@ -16,7 +16,7 @@ export function Ramp({ from = "0 %", to = "100 %" }: { from?: ComponentChildren;
 
 /** The colours of rates of errors, which grow many times from one to the next. */
 export function ErrorsRamp() {
-  return <>errors: <Colors places={[errorsRamp(0)]} /> none, 1 a day <Colors places={Array.from({ length: STEPS }, (_, at) => errorsRamp(RATE_LEAST + at * RATE_STEP))} /> 1,000,000 a minute (each colour 19 times the one before)</>;
+  return <>errors: <Colors places={[errorsRamp(0)]} /> none, 1 a day <Colors places={Array.from({ length: STEPS }, (_, at) => errorsRamp(RATE_LEAST + at * RATE_STEP))} /> 1,000,000 a minute</>;
 }
 
 function Colors({ places }: { places: number[] }) {

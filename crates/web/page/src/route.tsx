@@ -122,7 +122,7 @@ function End({ nodes, id, label, guid, choose }: { nodes: Layout | undefined; id
     <div class="end">
       <p>
         <b>{label}</b>{" "}
-        {node !== undefined && nodes !== undefined ? <a href={addressOf({ kind: "focus", guid, port: 0 })}><bdi>{nodes.names[node]}</bdi></a> : <span class="quiet">{guid === 0n ? "nobody yet" : `${guidText(guid)}, not in the fabric`}</span>}
+        {node !== undefined && nodes !== undefined ? <a href={addressOf({ kind: "focus", guid, port: 0 })}><bdi>{nodes.names[node]}</bdi></a> : <span class="quiet">{guid === 0n ? "not chosen yet" : `${guidText(guid)}, not in the fabric`}</span>}
       </p>
       <Picker id={id} label={`${label}: name, GUID or LID`} hint="Name, GUID or LID" slash={false} choose={choose} />
     </div>

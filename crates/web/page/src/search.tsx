@@ -23,6 +23,11 @@ type Choice = (Found & { name: string }) | Named;
 /** A point of `weft` that the layout can tell of: what names the nodes, and the port of them. */
 const POINT = /^(node|nodeguid):(.+?)(?::port:(\d{1,3}))?$/;
 
+/** A node or port as it is typed. */
+function typedName({ name, port }: Found & { name: string }): string {
+  return port > 0 ? `${name}:${port}` : name;
+}
+
 /** What a text may mean, the best first. */
 export function search(nodes: Layout, text: string, most = FOUND_MAX): Found[] {
   const trimmed = text.trim().toLowerCase();
@@ -93,6 +98,8 @@ interface PickerProps {
   id: string;
   label: string;
   hint: string;
+  /** Whether what is chosen stays in the field, and a whole name is chosen as soon as it is typed. */
+  keeps?: boolean;
   /** Whether the key / leads here. */
   slash: boolean;
   choose(guid: bigint, port: number): void;
@@ -143,12 +150,14 @@ export function Picker(props: PickerProps) {
     addEventListener("keydown", slash);
     return () => removeEventListener("keydown", slash);
   }, []);
-  const choose = (one: Choice | undefined) => {
-    const nodes = layout.value;
-    if (one === undefined || nodes === undefined) return;
+  const take = (one: Choice) => {
     if ("view" in one) go(one.view);
-    else props.choose(nodes.guids[one.node], one.port);
-    text.value = "";
+    else if (layout.value !== undefined) props.choose(layout.value.guids[one.node], one.port);
+  };
+  const choose = (one: Choice | undefined) => {
+    if (one === undefined) return;
+    take(one);
+    text.value = props.keeps && "port" in one ? typedName(one) : "";
     open.value = false;
     field.current?.blur();
   };
@@ -161,7 +170,9 @@ export function Picker(props: PickerProps) {
     else return;
     event.preventDefault();
   };
-  const isOpen = open.value && text.value.trim() !== "";
+  const only = props.keeps && found.value.length === 1 ? found.value[0] : undefined;
+  const isTaken = only !== undefined && "port" in only && typedName(only).toLowerCase() === text.value.trim().toLowerCase();
+  const isOpen = open.value && text.value.trim() !== "" && !isTaken;
   return (
     <div class="search">
       <input
@@ -183,6 +194,8 @@ export function Picker(props: PickerProps) {
           text.value = event.currentTarget.value;
           at.value = 0;
           open.value = true;
+          const whole = found.value.find((one) => "port" in one && typedName(one).toLowerCase() === text.value.trim().toLowerCase());
+          if (props.keeps && whole !== undefined) take(whole);
         }}
         onFocus={() => {
           open.value = true;

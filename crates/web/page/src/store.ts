@@ -5,8 +5,8 @@ import type { GetHealthResponse } from "../gen/weft/v1/health_pb";
 import type { GetPageResponse } from "../gen/weft/v1/web_pb";
 import { healthCalls, PATIENCE, watchCalls, web, whyOf } from "./api";
 import { type Told, told } from "./events";
-import { Columns, Kind, Layout, State } from "./fabric";
-import { errorsRamp, rampOf, Shade, shadeOf } from "./kinds";
+import { Columns, Kind, Layout, Mark, State } from "./fabric";
+import { drainedRamp, errorsRamp, rampOf, Shade, shadeOf } from "./kinds";
 import type { Paint } from "./address";
 import { measured } from "./measure";
 import { isPaper } from "./palette";
@@ -70,7 +70,7 @@ export const shades = computed(() => {
 /** The column of what ports are coloured by. */
 export const COLUMNS = { load: Kind.Load, wait: Kind.Wait, errors: Kind.Errors };
 
-/** The kind of each port as it is painted: where a share or a rate is asked for, other trouble keeps its own colour. */
+/** The kind of each port as it is painted: where a share or a rate is asked for, trouble keeps its own colour and mark. */
 export function painted(paint: Exclude<Paint, "change">): Uint8Array {
   const own = shades.value;
   const all = columns.value;
@@ -78,30 +78,40 @@ export function painted(paint: Exclude<Paint, "change">): Uint8Array {
     return own;
   }
   const value = all.get(COLUMNS[paint]);
-  const isErrors = paint === "errors";
-  const out = new Uint8Array(own.length);
+  const rampOfPaint = paint === "errors" ? errorsRamp : rampOf;
+  const out = own.slice();
   for (let port = 0; port < out.length; port++) {
-    const shown = own[port] === Shade.Active || (isErrors && own[port] === Shade.Errors);
-    out[port] = !shown ? own[port] : isErrors ? errorsRamp(value[port]) : rampOf(value[port]);
+    if (own[port] === Shade.Active) out[port] = rampOfPaint(value[port]);
+    if (own[port] === Shade.Drained) out[port] = drainedRamp(rampOfPaint(value[port]));
+    if (paint === "errors" && hasErrors(all, port)) out[port] = Shade.Errors;
   }
   return out;
 }
 
-/** Hosts, switches and links that are there. */
+/** Whether the page of health says of a link that is up that it has errors. */
+export function hasErrors(all: Columns, port: number): boolean {
+  const state = all.get(Kind.State)[port];
+  const isUp = state === State.Active || state === State.Rising || state === State.Unused;
+  return isUp && (all.get(Kind.Marks)[port] & Mark.Errors) !== 0;
+}
+
+/** Hosts, switches and links that are there, and those nodes that are missing. */
 export const sums = computed(() => {
   const nodes = layout.value;
-  let [hosts, switches, ends] = [0, 0, 0];
+  let [hosts, switches, hostsMissing, switchesMissing, ends] = [0, 0, 0, 0, 0];
   if (nodes !== undefined) {
     for (let node = 0; node < nodes.nodes; node++) {
       const first = nodes.first[node];
-      if (first === nodes.first[node + 1] || shades.value[first] !== Shade.Gone) nodes.isSwitch(node) ? switches++ : hosts++;
+      const isThere = first === nodes.first[node + 1] || shades.value[first] !== Shade.Gone;
+      if (nodes.isSwitch(node)) isThere ? switches++ : switchesMissing++;
+      else isThere ? hosts++ : hostsMissing++;
     }
     const state = columns.value?.get(Kind.State);
     state?.forEach((one) => {
       ends += one === State.Active || one === State.Rising ? 1 : 0;
     });
   }
-  return { hosts, switches, links: ends / 2 };
+  return { hosts, switches, hostsMissing, switchesMissing, links: ends / 2 };
 });
 
 /** Number of ports of each kind; an end of a link is one. */

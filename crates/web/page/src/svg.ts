@@ -1,5 +1,5 @@
 // The whole fabric as a drawing that keeps its sharpness at any size.
-import { SHAPES } from "./draw";
+import { FRAMED, shapeOf } from "./draw";
 import { colorOf, css, ground, ink } from "./palette";
 import { isWrong, KINDS, Shade } from "./kinds";
 import type { Box, Picture } from "./picture";
@@ -24,6 +24,14 @@ function shapeAt({ x, y, w, h }: Box, shape: number): string {
       return `M${left} ${top}h.2L${middle} ${round(half - 0.2)}L${round(left + wide - 0.2)} ${top}h.2v.2L${round(middle + 0.2)} ${half}L${round(left + wide)} ${round(top + high - 0.2)}v.2h-.2L${middle} ${round(half + 0.2)}L${round(left + 0.2)} ${round(top + high)}h-.2v-.2L${round(middle - 0.2)} ${half}L${left} ${round(top + 0.2)}Z`;
     case 4:
       return `M${middle} ${top}L${round(left + wide)} ${round(top + high)}L${left} ${round(top + high)}Z`;
+    case 5:
+      return `M${round(middle - 0.14)} ${top}h.28V${round(half - 0.14)}H${round(left + wide)}v.28H${round(middle + 0.14)}V${round(top + high)}h-.28V${round(half + 0.14)}H${left}v-.28H${round(middle - 0.14)}Z`;
+    case 6:
+      return `${shapeAt({ x, y, w, h }, 1)}${shapeAt({ x: x + w / 4, y: y + h / 4, w: w / 2, h: h / 2 }, 1)}`;
+    case 7:
+      return `M${left} ${round(half - 0.14)}h${wide}v.28h${-wide}Z`;
+    case 8:
+      return `M${left} ${top}h${wide}L${middle} ${round(top + high)}Z`;
     default:
       return `M${left} ${top}h${wide}v${high}h${-wide}Z`;
   }
@@ -42,7 +50,7 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
   shades.forEach((shade, port) => {
     const own = paths.get(shade) ?? [];
     paths.set(shade, own);
-    own.push(shapeAt(picture.cell(port), SHAPES[shade] ?? 0));
+    own.push(shapeAt(picture.cell(port), shapeOf(shade)));
   });
   const fill = (shade: number) => css(colorOf(shade, dark));
   const rect = ({ x, y, w, h }: Box, shade: number) => `<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="${fill(shade)}"/>`;
@@ -50,6 +58,8 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
     const letter = size * LETTER;
     return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${size}">${text(fitting(words, Math.max(2 * letter, room), letter))}</text>`;
   };
+  const frame = (shade: number) => (shapeOf(shade) === FRAMED ? ` stroke="${fill(Shade.Drained)}" stroke-width=".18"` : "");
+  const nameOf = (shade: number) => names.get(shapeOf(shade) === FRAMED ? Shade.Drained : shade) ?? "active";
   const names = new Map(KINDS.map((kind) => [kind.shade, kind.name]));
   const switches = picture.boxes.flatMap((box, node) => (layout.isSwitch(node) ? [{ box, name: layout.names[node] }] : []));
   const side = (units: number) => ((units + 2 * MARGIN) * PIXELS).toFixed(0);
@@ -60,7 +70,7 @@ export function svgOf(picture: Picture, shades: Uint8Array, dark: boolean): stri
     ...picture.parts.filter((part) => part.isPod).map((part) => rect(part, Shade.Pod)),
     ...switches.map(({ box }) => rect(box, Shade.Tile)),
     // What is wrong is before everything else.
-    ...[...paths].sort(([a], [b]) => Number(isWrong(a)) - Number(isWrong(b))).map(([shade, own]) => `<path fill="${fill(shade)}" fill-rule="evenodd" d="${own.join("")}"><title>${names.get(shade) ?? "active"}: ${own.length}</title></path>`),
+    ...[...paths].sort(([a], [b]) => Number(isWrong(a)) - Number(isWrong(b))).map(([shade, own]) => `<path fill="${fill(shade)}"${frame(shade)} fill-rule="evenodd" d="${own.join("")}"><title>${nameOf(shade)}: ${own.length}</title></path>`),
     ...picture.parts.map((part) => label(part.x + 0.4, part.y + TITLE, TITLE, part.name, Math.max(part.w, 40))),
     ...switches.map(({ box, name }) => label(box.x, box.y - 0.3, NAME, name, box.w)),
     "</svg>",

@@ -1,11 +1,12 @@
 // Tables with what the pictures show, for who does not see them, and to copy from.
 import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { addressOf, type Paint } from "./address";
 import { changed } from "./ages";
 import { type Columns, Kind, type Layout, NO_PEER, State, UNKNOWN } from "./fabric";
 import { byShare, errorsOf, errorsText, isWrong, kindOf, percent, Shade } from "./kinds";
 import { saveCsv } from "./save";
-import { beat, COLUMNS, columns, layout, shades } from "./store";
+import { beat, COLUMNS, columns, hasErrors, layout, shades } from "./store";
 import { clock, many } from "./words";
 
 /** Rows that are shown. */
@@ -98,7 +99,7 @@ function PaintedPorts({ paint }: { paint: Exclude<Paint, "state"> }) {
                     <td>{kindOf(shades.value[port]).name}</td>
                     <td class="number">{share(Kind.Load, port)}</td>
                     <td class="number">{share(Kind.Wait, port)}</td>
-                    <td class="number">{isUp(port) && errorsText(errors(port))}</td>
+                    <td class="number">{isUp(port) && errorsText(errors(port), now !== undefined && hasErrors(now, port))}</td>
                     <td>{since === undefined ? "" : clock(since)}</td>
                     <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                   </tr>
@@ -126,7 +127,10 @@ function portsBy(paint: Exclude<Paint, "state">, now: Columns): number[] {
     return [...known, ...ports.filter((port) => !when.has(port))];
   }
   const [value, state] = [now.get(COLUMNS[paint]), now.get(Kind.State)];
-  return byShare(ports, (port) => (state[port] === State.Active ? value[port] : UNKNOWN));
+  const ordered = byShare(ports, (port) => (state[port] === State.Active ? value[port] : UNKNOWN));
+  if (paint !== "errors") return ordered;
+  // Errors are counted rarely: a link that is said to have them may have had none between the last two readings.
+  return [...ordered.filter((port) => hasErrors(now, port)), ...ordered.filter((port) => !hasErrors(now, port))];
 }
 
 /** A port as a row of a file. */
@@ -138,12 +142,19 @@ function row(nodes: Layout, port: number): (string | number)[] {
 
 /** All ports of a node. */
 export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number; chosen: number }) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const { current } = list;
+    const row = current?.querySelector<HTMLElement>("tr.on");
+    // The list is scrolled, and the page is not.
+    if (current && row) current.scrollTop = row.offsetTop - current.clientHeight / 2;
+  }, [node, chosen]);
   beat.value;
   const now = columns.value;
   if (now === undefined) return null;
   const ports = Array.from({ length: nodes.first[node + 1] - nodes.first[node] }, (_, at) => nodes.first[node] + at);
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Ports">
+    <div ref={list} class="scroll tall" tabIndex={0} role="region" aria-label="Ports">
       <table>
         <thead>
           <tr><th scope="col" class="number">Port</th><th scope="col">State</th><th scope="col">Cable to</th><th scope="col" class="number">Load</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Errors</th></tr>
@@ -159,7 +170,7 @@ export function NodePorts({ nodes, node, chosen }: { nodes: Layout; node: number
                 <td>{peer === NO_PEER ? "" : <PortName nodes={nodes} port={peer} />}</td>
                 <td class="number">{up ? percent(now.get(Kind.Load)[port]) : ""}</td>
                 <td class="number">{up ? percent(now.get(Kind.Wait)[port]) : ""}</td>
-                <td class="number">{up ? errorsText(now.get(Kind.Errors)[port]) : ""}</td>
+                <td class="number">{up ? errorsText(now.get(Kind.Errors)[port], hasErrors(now, port)) : ""}</td>
               </tr>
             );
           })}

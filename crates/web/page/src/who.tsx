@@ -18,7 +18,7 @@ export function mayAdminister(): boolean {
 export function Who() {
   const known = source.value;
   if (known === undefined || known.identity === "") return null;
-  return <> · <span class="who quiet" title={`As the connection proves it; role ${known.role || "none"}`}><bdi>{known.identity}</bdi> {ROLES[known.role] ?? "may do nothing"}</span></>;
+  return <> · <span class="who quiet" title={`As the connection proves it; role ${known.role || "none"}`}><bdi>{known.identity === "loopback" ? "local users" : known.identity}</bdi> {ROLES[known.role] ?? "may do nothing"}</span></>;
 }
 
 /** Why there are no buttons for something. */

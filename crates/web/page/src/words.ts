@@ -1,6 +1,6 @@
 // Numbers, times and colours of health as people read them.
 import { HealthColor } from "../gen/weft/v1/health_pb";
-import { OperationState, type Operation } from "../gen/weft/v1/operation_pb";
+import { type Operation, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
 import type { Layout } from "./fabric";
 
 /** A GUID as the other tools write it. */
@@ -71,6 +71,11 @@ export function colorWords(color: HealthColor): ColorWords {
   return COLORS[color] ?? COLORS[HealthColor.UNSPECIFIED];
 }
 
+/** Whether a drain was not planned at all. */
+export function isRefused({ state, kind, plan, sweep }: Operation): boolean {
+  return state === OperationState.FAILED && kind === OperationKind.DRAIN && plan === undefined && sweep === 0n;
+}
+
 /** How far an operation is, in words. */
 export function stateText(operation: Operation): string {
   switch (operation.state) {
@@ -83,7 +88,7 @@ export function stateText(operation: Operation): string {
     case OperationState.DONE:
       return "done";
     case OperationState.FAILED:
-      return "failed";
+      return isRefused(operation) ? "refused" : operation.sweep > 0n ? "in force, not confirmed by all switches" : "failed";
     case OperationState.CANCELLED:
       return "given up";
     default:

@@ -9,8 +9,8 @@ test("what was lost before anybody looked is shown where it was", async ({ page 
     daemon.cause("link-down", "edge1:3");
     daemon.cause("link-down", "edge2:1");
     await page.goto(daemon.page);
-    await expect(page.locator(".legend")).toContainText("gone 1");
-    await expect(page.locator(".legend")).toContainText("lost 3");
+    await expect(page.locator(".legend")).toContainText("missing node 1");
+    await expect(page.locator(".legend")).toContainText("missing link 3");
     await page.locator(".findings a", { hasText: "node3" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("node3");
     await expect(page.locator(".facts")).toContainText("host");

@@ -31,7 +31,7 @@ test.afterAll(async () => {
 test("a port has its counters over time, its lanes, and a legend in its drawings", async ({ page }) => {
   const guid = await guidOf(page, daemon, "node1 hfi1_0");
   await open(page, daemon, `#/node/${guid}/port/1`);
-  const lanes = page.getByRole("region", { name: "Lanes" });
+  const lanes = page.getByRole("region", { name: "Virtual lanes" });
   await expect(lanes.getByRole("row").nth(1)).toContainText(/[GM]B\/s/);
   const sent = await lanes.getByRole("row").nth(1).getByRole("cell").nth(3).textContent();
   expect(Number((sent ?? "").replaceAll(",", ""))).toBeGreaterThan(1_000);

@@ -25,7 +25,7 @@ async function open(page: Page, name: string): Promise<void> {
 
 test("a port is disabled and enabled with a reason that is kept, and not by a stray click", async ({ page }) => {
   await open(page, "edge1:5");
-  await expect(page.locator(".who")).toHaveText("loopback may change ports and routes");
+  await expect(page.locator(".who")).toHaveText("local users may change ports and routes");
   await page.getByRole("button", { name: "Disable…" }).click();
   const dialog = page.getByRole("dialog", { name: "Disable edge1 port 5" });
   await expect(dialog).toContainText("keeps it down until somebody enables");
@@ -106,7 +106,7 @@ test("who may only look is told why, and is refused by the daemon where his role
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
   expect(daemon.audited("SetPortState").at(-1)).toMatchObject({ reason: "too late", result: "permission_denied" });
   await page.reload();
-  await expect(page.locator(".who")).toHaveText("loopback may look");
+  await expect(page.locator(".who")).toHaveText("local users may look");
   await expect(page.getByText("Changing a port needs the role operate")).toBeVisible();
   await expect(page.getByRole("button", { name: "Disable…" })).toHaveCount(0);
   await looksWell(page, "port-view-only");

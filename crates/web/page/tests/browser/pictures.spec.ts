@@ -44,7 +44,7 @@ async function looks(page: Page, name: string): Promise<void> {
 
 const VIEWS: [string, string, (page: Page) => Promise<void>][] = [
   ["overview", "", async (page) => {
-    await expect(page.locator(".legend")).toContainText("lost 2");
+    await expect(page.locator(".legend")).toContainText("missing link 2");
     await expect(page.locator(".legend")).toContainText("disabled");
   }],
   ["matrix", "#/matrix", (page) => expect(page.locator("canvas, svg").first()).toBeVisible()],
@@ -76,7 +76,7 @@ test("a layout that is broken is noticed", async ({ page }, info) => {
   test.skip(info.config.updateSnapshots === "all" || info.config.updateSnapshots === "changed", "it would become what shall be");
   await page.clock.setFixedTime(NOON);
   await page.goto(daemon.page);
-  await expect(page.locator(".legend")).toContainText("lost 2");
+  await expect(page.locator(".legend")).toContainText("missing link 2");
   await looks(page, "overview-dark");
   await page.addStyleTag({ content: ".overview { display: block !important; }" });
   await expect(looks(page, "overview-dark")).rejects.toThrow("different");

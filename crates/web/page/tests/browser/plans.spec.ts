@@ -41,6 +41,8 @@ test("a switch is drained until it is safe to pull, and used again", async ({ pa
   await expect(page.getByRole("heading", { level: 1 })).toContainText("drain switch core2");
   await expect(page.getByText("can be applied")).toBeVisible();
   await expect(page.getByText(/\d+ routes move: \d+ blocks? of 64 registers in \d+ switch/)).toBeVisible();
+  await expect(page.getByText("Nobody loses a connection")).toBeVisible();
+  await page.getByText("Proof and figures of the routes").click();
   await expect(page.getByText(/\d+ routes arrive/)).toBeVisible();
   await expect(page.getByRole("region", { name: "Before and after" })).toContainText("Flows on the busiest link");
   // What the links of the switch carried comes on others, those with most more first.
@@ -74,8 +76,9 @@ test("a switch is drained until it is safe to pull, and used again", async ({ pa
   await page.keyboard.press("Enter");
   await looksWell(page, "dialog-apply");
   await say(page, "Apply the plan", "fan of core2");
-  await expect(page.locator(".done")).toContainText("is in force");
+  await expect(page.locator(".done")).toContainText("is applied");
   await expect(page.getByRole("status").getByText("done")).toBeVisible();
+  await expect(page.getByText("core2 is safe to pull: nothing leads over it.")).toBeVisible();
   await expect(page.getByRole("region", { name: "Drained" })).toContainText("safe to pull");
   await looksWell(page, "plan-done");
   expect(daemon.audited("weft.v1.RouteService/ApplyRoutePlan").map((record) => record.reason)).toContain("fan of core2");
@@ -92,6 +95,7 @@ test("another engine is applied and rolled back", { tag: "@firefox" }, async ({ 
   await page.getByRole("combobox", { name: "Engine" }).selectOption("shortestpath");
   await page.getByRole("button", { name: "Make the plan of this engine" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("engine shortestpath");
+  await page.getByText("Proof and figures of the routes").click();
   await expect(page.getByRole("region", { name: "Before and after" })).toContainText("shortestpath");
   await page.getByRole("button", { name: "Apply…" }).click();
   await say(page, "Apply the plan", "compare");
@@ -183,6 +187,7 @@ test("a changed configuration is planned, and what is wrong with one is told by 
   await take(config.replace(engine, "<RoutingAlgorithm>shortestpath</RoutingAlgorithm>"));
   await make.click();
   await expect(page).toHaveURL(/#\/plan\/op-\d+$/);
+  await page.getByText("Proof and figures of the routes").click();
   await expect(page.getByRole("region", { name: "Before and after" })).toContainText("shortestpath");
   await expect(page.getByText("can be applied")).toBeVisible();
 });

@@ -43,7 +43,7 @@ test("1,152 hosts are seen, followed and found over a slow line by a slow machin
   daemon.cause("link-down", "edge3:30");
   await expect(page.locator(".findings")).toContainText("missing link");
   console.log(`a cut cable is named after ${Date.now() - cut} ms`);
-  await expect(page.locator(".legend")).toContainText("lost 2");
+  await expect(page.locator(".legend")).toContainText("missing link 2");
 
   await page.keyboard.press("/");
   await page.keyboard.type("node1100");
@@ -52,7 +52,7 @@ test("1,152 hosts are seen, followed and found over a slow line by a slow machin
   await expect(page.locator(".neighbours a").first()).toBeVisible();
   daemon.cause("link-up", "edge3:30");
   await page.getByRole("link", { name: "Overview" }).click();
-  await expect(page.locator(".legend")).not.toContainText("lost");
+  await expect(page.locator(".legend")).not.toContainText("missing link");
 
   // While nothing happens, following it costs next to nothing of the line.
   await page.waitForTimeout(2_000);

@@ -51,12 +51,12 @@ test("the overview and a port show the fabric as it was, and lead back to now", 
   const told = page.locator(".asof");
   await expect(told).toContainText(`As of ${cut.slice(11, 19)}`);
   await expect(told).toContainText(/loads of \d\d:\d\d:\d\d/);
-  await expect(page.locator(".legend")).toContainText("lost 2");
+  await expect(page.locator(".legend")).toContainText("missing link 2");
   await expect(page.locator(".findings")).toContainText("missing link");
   await looksWell(page, "past-overview");
   await page.locator(".findings a", { hasText: "edge1 port 5" }).click();
   await expect(page).toHaveURL(/#\/node\/0x[0-9a-f]{16}\/port\/5@.*Z$/);
-  await expect(page.getByRole("region", { name: "Ports" }).getByRole("row", { name: /^5 lost/ })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Ports" }).getByRole("row", { name: /^5 missing link/ })).toBeVisible();
   await expect(page.getByRole("button", { name: "Disable…" })).toHaveCount(0);
   await looksWell(page, "past-port");
   await page.getByRole("button", { name: "Back to now" }).click();
@@ -70,7 +70,7 @@ test("the timeline leads from one thing that happened to the next, also with the
   const timeline = page.getByRole("region", { name: "Timeline" });
   await expect(timeline).toBeVisible();
   await expect(page.locator(".asof")).toContainText("As of");
-  await expect(page.locator(".legend")).not.toContainText("lost");
+  await expect(page.locator(".legend")).not.toContainText("missing link");
   const moment = timeline.getByRole("slider", { name: "Moment" });
   await moment.focus();
   await page.keyboard.press("ArrowLeft");
@@ -110,7 +110,7 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   const told = page.locator(".asof");
   await expect(told).toContainText(`From ${cut.slice(11, 19)} UTC to ${mended.slice(11, 19)} UTC.`);
   await expect(told).toContainText("states, cables, routes and what is wrong are as of its end");
-  await expect(page.locator(".legend")).not.toContainText("lost");
+  await expect(page.locator(".legend")).not.toContainText("missing link");
   // The errors of one reading, over all of the span.
   const [, means, unit] = /means of (\d+) (second|minute)s/.exec((await told.textContent()) ?? "") ?? [];
   const asked = (Date.parse(mended) - Date.parse(cut)) / 1_000;
@@ -127,7 +127,7 @@ test("a span shows what was counted in it, what happened in it, and the fabric a
   // At its end alone there are none.
   await page.goto(`${daemon.page}#/by/errors@${mended}`);
   await expect(told).toContainText("As of");
-  await expect(first.locator("td").nth(4)).toHaveText("none");
+  await expect(first.locator("td").nth(4)).toHaveText("before the last reading");
 
   await open(page, `#/events@${cut}..${mended}`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(/^Events from \d\d:\d\d:\d\d UTC to \d\d:\d\d:\d\d UTC$/);

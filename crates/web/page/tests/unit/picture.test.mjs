@@ -76,10 +76,10 @@ test("a drawing has every port in the path of its kind, and names as text", () =
   const shades = new Uint8Array(layout.ports).fill(1);
   shades[0] = 3;
   const drawing = svgOf(new Picture(layout, 1.5), shades, true);
-  assert.match(drawing, /<title>lost: 1<\/title>/);
+  assert.match(drawing, /<title>missing link: 1<\/title>/);
   assert.match(drawing, new RegExp(`<title>active: ${layout.ports - 1}</title>`));
   assert.ok(drawing.includes(">&lt;&amp;</text>") && drawing.includes(">\uFFFD&gt;</text>"), drawing);
-  assert.ok(drawing.indexOf("active:") < drawing.indexOf("lost:"), "what is wrong is before what is well");
+  assert.ok(drawing.indexOf("active:") < drawing.indexOf("missing link:"), "what is wrong is before what is well");
   assert.doesNotMatch(drawing, /NaN|undefined/);
 });
 

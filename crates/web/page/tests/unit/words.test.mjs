@@ -11,7 +11,10 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {} });
 const { addressAt, addressOf, momentOf, range, rangeOf, startOf, viewOf } = await load("src/address.ts");
 const { pathOf, timeStep } = await load("src/chart.tsx");
-const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, rampOf, shadeOf } = await load("src/kinds.ts");
+const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, KINDS, percent, rampOf, Shade, shadeOf } = await load("src/kinds.ts");
+const { shapeOf } = await load("src/draw.ts");
+const { plainly } = await load("src/plainly.ts");
+const { undone } = await load("src/plan_answer.tsx");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv, ungrouped } = await load("src/save.ts");
@@ -81,7 +84,36 @@ test("what health has to say of a port is seen also where its link is active", (
   assert.equal(kindOf(shadeOf(active, other)).name, "other trouble");
   assert.equal(kindOf(shadeOf(empty, other)).name, "other trouble");
   assert.equal(kindOf(shadeOf(active, other | slow)).name, "slow");
-  assert.equal(kindOf(shadeOf(lost, other)).name, "lost");
+  assert.equal(kindOf(shadeOf(lost, other)).name, "missing link");
+});
+
+test("each kind of port that has a shape has one of its own", () => {
+  const shapes = KINDS.map(({ shade }) => shapeOf(shade)).filter((shape) => shape !== 0);
+  assert.equal(new Set(shapes).size, shapes.length);
+  assert.ok(shapes.length >= 8);
+  assert.equal(shapeOf(Shade.Ramp), 0);
+  assert.ok(![0, ...shapes].includes(shapeOf(Shade.DrainedRamp)), "what is drained has a frame around its colour");
+});
+
+test("a share that is next to nothing is said to be less than the least that is told apart", () => {
+  assert.deepEqual([0, 1, 2, 100, 200, 255].map(percent), ["0 %", "< 0.5 %", "1.0 %", "50 %", "100 %", "unknown"]);
+});
+
+test("a link that has errors by the page of health is not said to have none", () => {
+  assert.equal(errorsText(0), "none");
+  assert.equal(errorsText(0, true), "before the last reading");
+  assert.equal(errorsText(255, true), "unknown");
+});
+
+test("what the daemon says of a node has its name, and many slow devices are one line", () => {
+  const nodes = someNodes();
+  const guid = (node) => `0x${nodes.guids[node].toString(16).padStart(16, "0")}`;
+  assert.equal(plainly(`port: the cable in port 44 of node ${guid(0)} has not been read`, nodes), "the cable in port 44 of edge1 has not been read");
+  assert.equal(plainly("no node 0x00000000000000ff in the fabric", nodes), "no node 0x00000000000000ff in the fabric");
+  assert.equal(plainly(`node ${guid(0)} is silent`, undefined), `node ${guid(0)} is silent`);
+  const slow = (node) => `node ${guid(node)} did not take all of its settings`;
+  assert.deepEqual(undone(`sweep 9: ${slow(0)}; ${slow(2)}; and 7 more`, nodes), { slow: ["edge1", "core1"], rest: ["and 7 more"] });
+  assert.deepEqual(undone("the fabric has changed since", nodes), { slow: [], rest: ["the fabric has changed since"] });
 });
 
 test("a line has a gap where nothing is known", () => {
