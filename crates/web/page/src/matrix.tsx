@@ -96,6 +96,11 @@ function timesText(times: number): string {
   return times === 0 ? "unknown" : times.toFixed(2);
 }
 
+/** Whether a pair has errors of which the last reading counted no more: its colour would be that of none. */
+function hasNoRate(pair: Pair): boolean {
+  return pair.wrong && (pair.errors === 0 || pair.errors === UNKNOWN);
+}
+
 function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPaint }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(found);
@@ -124,7 +129,7 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
     const gap = side > 3 ? 1 : 0;
     const [now, later]: [number, number, number, string][][] = [[], []];
     pairs.forEach((pair) => {
-      const isOdd = pair.links < usual || (by === "errors" ? pair.broken : pair.wrong);
+      const isOdd = pair.links < usual || (by === "errors" ? pair.broken || hasNoRate(pair) : pair.wrong);
       const shade = isOdd ? (pair.up === 0 ? Shade.Lost : Shade.Slow) : paintOf(pair, by);
       context.fillStyle = css(colorOf(shade, dark));
       // Trouble is larger than what is well, so that it is seen among thousands.
@@ -233,7 +238,7 @@ function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: Matri
                   <td class="number">{pair.links}</td>
                   <td class="number">{percent(pair.load)}</td>
                   <td class="number">{timesText(pair.times)}</td>
-                  <td class="number">{errorsText(pair.errors)}</td>
+                  <td class="number">{errorsText(pair.errors, hasNoRate(pair))}</td>
                 </tr>
               ))}
             </tbody>

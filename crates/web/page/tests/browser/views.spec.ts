@@ -109,7 +109,7 @@ test("a switch has its counters, lines, lanes, cables, quarantine and changes", 
   // In a file numbers are numbers.
   const table = await saved(page, () => counters.getByRole("button", { name: "Save as CSV" }).click());
   expect(table.text).toContain(`rcv errors,${sum}\r\n`);
-  await expect(page.getByRole("region", { name: "Lanes" }).getByRole("row").nth(1)).toContainText(/B\/s/);
+  await expect(page.getByRole("region", { name: "Virtual lanes" }).getByRole("row").nth(1)).toContainText(/B\/s/);
   await expect(page.getByRole("img", { name: /^data of edge4 over the last hour/ })).toBeVisible();
   await expect(page.getByText("None of its links is in quarantine.")).toBeVisible();
   await page.locator("summary", { hasText: /^Cables$/ }).click();
@@ -135,7 +135,7 @@ test("a host and its port are those that the command line knows", async ({ page 
   const guid = await guidOf(page, daemon, "node700 hfi1_0");
   const [port] = daemon.json<{ ports: { lid: number }[] }>("counters", "-F", `nodeguid:${guid}`).ports;
   await expect(page.locator(".facts")).toContainText(`LID ${port.lid}`);
-  for (const name of ["Counters", "Lanes", "Neighbours and cables"]) await expect(page.getByRole("region", { name })).toBeVisible();
+  for (const name of ["Counters", "Virtual lanes", "Neighbours and cables"]) await expect(page.getByRole("region", { name })).toBeVisible();
   for (const title of ["Cable", "Quarantine", "What changed it"]) await expect(page.getByRole("heading", { name: title, exact: true })).toBeVisible();
   await accessible(page, "host");
 });
@@ -203,13 +203,13 @@ test("a plan is made, refused without the role, and applied with it", async ({ p
 test("a moment and a span of the past are shown, as the command line has them", async ({ page }) => {
   await open(page, daemon, `#/@${cut}`);
   await expect(page.locator(".asof")).toContainText("As of");
-  await expect(page.locator(".legend")).toContainText("lost 2");
+  await expect(page.locator(".legend")).toContainText("missing link 2");
   const then = daemon.json<Fabric>("fabric", "show", "--at", cut);
   await expect(page.locator(".side")).toContainText(`${then.links.toLocaleString("en")} links`);
   await accessible(page, "moment");
   await open(page, daemon, `#/by/errors@${cut}..${new Date().toISOString()}`);
   await expect(page.locator(".asof")).toContainText("are means of");
-  await expect(page.locator(".legend")).not.toContainText("lost");
+  await expect(page.locator(".legend")).not.toContainText("missing link");
   await accessible(page, "span");
 });
 
