@@ -79,7 +79,11 @@ impl Manager {
             let answers = device.health.works_in(self.sweep.number);
             // What was sent and not confirmed may be there or not.
             let is_sure = !device.health.doubtful && device.observed.sent_row.is_none();
-            let top = device.observed.switch().filter(|_| answers && is_sure)?.linear_fdb_top;
+            let top = device
+                .observed
+                .switch()
+                .filter(|_| answers && is_sure)?
+                .linear_fdb_top;
             let top = top.min(self.settings.lids.highest.0);
             (top > 0).then_some(top / LFT_BLOCK as u32 + 1)
         };
