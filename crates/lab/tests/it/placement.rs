@@ -112,12 +112,12 @@ fn placements_that_cannot_be_are_refused() {
         (
             "placement round",
             2,
-            "unknown placement \"round\", allowed: block, random, switches, off",
+            "unknown placement \"round\", allowed: block, random, switches, topology, off",
         ),
         (
             "traffic alltoall\njob a alltoall placement=off",
             3,
-            "unknown placement \"off\", allowed: block, random, switches",
+            "unknown placement \"off\", allowed: block, random, switches, topology",
         ),
         ("placement block 4", 2, "not of the form key=value"),
         ("placement block hosts=1", 2, "from 2 to"),
