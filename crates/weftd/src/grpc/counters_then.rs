@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokio::task;
 use tonic::Status;
 use weft_api::time::{Timestamp, timestamp_ms, unix_ms};
 use weft_api::{WantedCounters, v1};
@@ -12,6 +11,7 @@ use weft_history::{PastReading, PortKey, PortThen, Reader, StateQuestion};
 use weft_manager::pm::{Image, PmSettings, Recorded};
 use weft_manager::port_totals::PortTotals;
 
+use super::background;
 use super::details::detailed;
 use super::facts::Facts;
 use super::history::status;
@@ -154,13 +154,11 @@ impl Services {
         let settings = self.query_settings.borrow().pm.clone().unwrap_or_default();
         let (history, permit) = self.history().await?;
         let states = self.last_states.clone();
-        let reading = task::spawn_blocking(move || {
+        let reading = background::begin(move || {
             let _permit = permit;
             read(&history.reader(), &states, &settings)
         });
-        reading
-            .await
-            .map_err(|error| Status::internal(error.to_string()))?
+        reading.await?
     }
 }
 

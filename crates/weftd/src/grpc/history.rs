@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use weft_api::time::{Duration, Timestamp, duration_ms, timestamp_ms};
@@ -12,6 +11,7 @@ use weft_api::{WantedCounters, event_of_json, point_of, v1};
 use weft_fabric::Guid;
 use weft_history::{EventFilter, HistoryError, PortKey, Reader, Sample};
 
+use super::background;
 use super::counters::wanted;
 use super::facts::Facts;
 use super::refusal::{wrong_field, wrong_field_with};
@@ -66,8 +66,7 @@ impl HistoryService for Services {
             let _permit = permit;
             kept(&history)
         };
-        let read = task::spawn_blocking(reading).await;
-        let kept = read.map_err(|error| Status::internal(error.to_string()))?;
+        let kept = background::begin(reading).await?;
         kept.map(Response::new).map_err(|error| status(&error))
     }
 
@@ -88,7 +87,7 @@ impl HistoryService for Services {
         };
         let (history, permit) = self.history().await?;
         let (sender, receiver) = mpsc::channel(AHEAD);
-        task::spawn_blocking(move || {
+        let _unawaited = background::begin(move || {
             let _permit = permit;
             samples.send(&history.reader(), &sender);
         });
@@ -111,7 +110,7 @@ impl HistoryService for Services {
         };
         let (history, permit) = self.history().await?;
         let (sender, receiver) = mpsc::channel(AHEAD);
-        task::spawn_blocking(move || {
+        let _unawaited = background::begin(move || {
             let _permit = permit;
             events(&history.reader(), span, &filter, &sender);
         });

@@ -2,6 +2,7 @@
 
 mod accept;
 mod audit;
+mod background;
 mod cable;
 mod change;
 mod chunks;

@@ -14,7 +14,7 @@ use weft_api::v1::moment::Moment as Asked;
 use weft_fabric::Snapshot;
 use weft_history::{Reader, StateAnswer, StateHead, StateId, StatePieces, StateQuestion};
 
-use super::Services;
+use super::{Services, background};
 use super::details::{DOMAIN, bounded};
 use super::history::{millis, status};
 use crate::event_hub::unix_time_ms;
@@ -121,12 +121,11 @@ impl Services {
         let question = question(field, &at)?;
         let (history, permit) = self.history().await?;
         let last = self.last_states.clone();
-        let read = tokio::task::spawn_blocking(move || {
+        let read = background::begin(move || {
             let _permit = permit;
             read(&history.reader(), &last, question)
         });
-        read.await
-            .map_err(|error| Status::internal(error.to_string()))?
+        read.await?
     }
 
     /// The fabric of a moment of the past, and which one it is, or the published one.

@@ -14,7 +14,7 @@ use weft_web::{Board, Change, Kind, Known, Layout};
 
 use super::refusal::wrong_field;
 use super::watch::{place_of, token};
-use super::{Services, stopping};
+use super::{Services, background, stopping};
 use crate::access::{Caller, Role, caller_of, require};
 use crate::event_hub::unix_time_ns;
 use crate::page::{LinkError, Made, Whose, needs_none};
@@ -166,7 +166,7 @@ impl Services {
             page: self.health.page(),
         };
         if !board.is_of(&known) {
-            let making = tokio::task::spawn_blocking(move || {
+            let making = background::begin(move || {
                 board.take(known);
                 board
             });
@@ -176,7 +176,7 @@ impl Services {
             let whole = Arc::clone(&self.page.board);
             tokio::spawn(async move {
                 // A panic has its message, and the next reading is counted again.
-                let counted = tokio::task::spawn_blocking(|| to_count.count()).await.ok();
+                let counted = background::begin(|| to_count.count()).await.ok();
                 whole.lock().await.put(counted);
             });
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use tokio::task;
 use tonic::Status;
+
+use super::background;
 
 /// Readers whose answers are made at the same time.
 const AT_ONCE: usize = 4;
@@ -20,7 +21,7 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// Has something done on a thread for blocking work, in its turn. It counts until it has ended, also where nobody waits for
+    /// Has something done on a thread of its own, in its turn. It counts until it has ended, also where nobody waits for
     /// it any more.
     pub(super) async fn run<T: Send + 'static>(
         &self,
@@ -28,12 +29,11 @@ impl Workers {
     ) -> Result<T, Status> {
         let turn = Arc::clone(&self.0).acquire_owned().await;
         let turn = turn.map_err(|error| Status::internal(error.to_string()))?;
-        let done = task::spawn_blocking(move || {
+        let begun = background::begin(move || {
             let _turn = turn;
             work()
         });
-        done.await
-            .map_err(|error| Status::internal(error.to_string()))
+        begun.await
     }
 }
 
