@@ -104,7 +104,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     case "operationChanged": {
       const one = content.value;
       const failed = one.state === OperationState.FAILED;
-      return { text: `${one.what || one.id}: ${stateText(one)}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : "plain" };
+      return { text: `${one.what || one.id}: ${stateText(one)}${one.note && `: ${one.note}`}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : one.asked?.author ? "person" : "plain" };
     }
     default:
       return { text: plain(content.case, content.value), tone: "plain" };

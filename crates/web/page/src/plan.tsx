@@ -61,7 +61,7 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
 
 /** How far it is, and who asked for it. */
 function State({ one }: { one: Operation }) {
-  const { state, asked, applied, cancelled, beginTime, endTime, sweep, error } = one;
+  const { state, asked, applied, cancelled, beginTime, endTime, sweep, error, note } = one;
   const applying = state === OperationState.APPLYING;
   return (
     <>
@@ -71,6 +71,7 @@ function State({ one }: { one: Operation }) {
           <progress max={one.steps} value={one.stepsDone} aria-label="Steps of the sweep" /> step {Math.min(one.stepsDone + 1, one.steps)} of {one.steps}: {STEPS[one.stepsDone] ?? "ends"}
         </p>
       )}
+      {note !== "" && <p class="quiet"><bdi>{note}</bdi></p>}
       {error !== "" && <p class="bad" role="alert"><bdi>{error}</bdi></p>}
       <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
       {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}

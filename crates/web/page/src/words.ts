@@ -79,6 +79,8 @@ export function stateText(operation: Operation): string {
       return "done";
     case OperationState.FAILED:
       return "failed";
+    case OperationState.REFUSED:
+      return "refused";
     case OperationState.CANCELLED:
       return "given up";
     default:
