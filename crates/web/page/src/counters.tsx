@@ -44,6 +44,7 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
       <p class="quiet">
         {port.rateGbps > 0 && `${port.rateGbps} Gb/s, `}link quality {port.linkQuality} of 5{image?.time && `, read ${clock(timestampDate(image.time))}`}
         {image?.span && durationMs(image.span) > 0 && `, every ${(durationMs(image.span) / 1000).toFixed(0)} s`}
+        {port.errorsTime && `; errors read ${clock(timestampDate(port.errorsTime))}`}
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Counters">
         <table>
