@@ -547,6 +547,11 @@ pub enum Event {
         /// The requested attribute.
         attribute: String,
     },
+    /// It answers again.
+    NodeAnswers {
+        /// Its GUID.
+        node: Guid,
+    },
     /// A device broke the rules.
     DeviceFault {
         /// Its GUID, where it is known.

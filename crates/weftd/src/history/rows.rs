@@ -10,13 +10,14 @@ use weft_manager::port_totals::PortTotals;
 use crate::event_hub::Stamped;
 
 /// Kinds that the log has as warnings.
-const WARNINGS: [&str; 24] = [
+const WARNINGS: [&str; 25] = [
     "node_vanished",
     "link_vanished",
     "node_silent",
     "device_fault",
     "state_refused",
     "link_unused",
+    "link_has_errors",
     "port_quarantined",
     "trap_storm",
     "multicast_storm",
