@@ -20,6 +20,9 @@ use weft_transport::{
 use crate::control::answer;
 use crate::host::HostHandle;
 
+/// Where an emulator listens, and `weft-emulator ctl` looks for one, unless told otherwise.
+pub const DEFAULT_ADDRESS: &str = "unix:/tmp/weft-emulator.sock";
+
 /// Timeout of a client's Hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(10);
 /// Time without progress of a write after which a client is cut off.

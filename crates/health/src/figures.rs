@@ -150,6 +150,7 @@ fn topology(moment: &Moment<'_>, findings: &[Finding]) -> Figure {
 
 fn redundancy(moment: &Moment<'_>) -> Figure {
     let (now, before) = (&moment.shape.now, &moment.shape.before);
+    let undrained = moment.shape.undrained.least;
     let (color, value) = match (now.least, before.least) {
         (None, _) => (
             Color::Green,
@@ -160,6 +161,7 @@ fn redundancy(moment: &Moment<'_>) -> Figure {
             let color = match (least, usual) {
                 (least, usual) if least >= usual => Color::Green,
                 (0 | 1, _) => Color::Red,
+                _ if undrained.is_none_or(|least| least >= usual) => Color::Green,
                 _ => Color::Yellow,
             };
             let links = count(least, "link");
@@ -173,7 +175,8 @@ fn redundancy(moment: &Moment<'_>) -> Figure {
                 Some(topology.node(topology.find(*guid)?)?.name())
             });
             let at = at.map_or_else(String::new, |name| format!(", at {name}"));
-            let value = format!("{links} until a switch with hosts is cut off{usual}{at}");
+            let idle = moment.shape.idle.words();
+            let value = format!("{links} until a switch with hosts is cut off{usual}{at}{idle}");
             (color, value)
         }
     };
@@ -181,7 +184,7 @@ fn redundancy(moment: &Moment<'_>) -> Figure {
         name: FigureName::Redundancy,
         color,
         value,
-        rule: "yellow: fewer than before; red: the next loss cuts, which was not so before",
+        rule: "yellow: fewer than before, not only by drains; red: the next loss cuts, which was not so before",
     }
 }
 
@@ -211,7 +214,7 @@ fn bandwidth(moment: &Moment<'_>) -> Figure {
         node.map(weft_fabric::Node::is_switch).or(known) == Some(true)
     };
     let between = |key: LinkKey| is_switch(key.0.0) && is_switch(key.1.0);
-    let (mut whole, mut now) = (0_u64, 0_u64);
+    let (mut whole, mut now, mut drained) = (0_u64, 0_u64, 0_u64);
     let mut used = BTreeSet::new();
     let mut slow = 0;
     for (a, b) in topology.links() {
@@ -221,8 +224,15 @@ fn bandwidth(moment: &Moment<'_>) -> Figure {
         used.extend([key.0, key.1]);
         let rate = u64::from(mbps(topology, a).min(mbps(topology, b)));
         let known = moment.memory.link(key).map_or(0, |link| link.mbps.into());
-        slow += u32::from(is_slow(topology, (a, b)));
-        now += rate;
+        let idle = &moment.shape.idle;
+        match (idle.is_drained(&key), idle.has(&key)) {
+            (true, _) => drained += rate,
+            (false, true) => {}
+            (false, false) => {
+                now += rate;
+                slow += u32::from(is_slow(topology, (a, b)));
+            }
+        }
         whole += rate.max(known);
     }
     for (key, link) in moment.memory.gone_links() {
@@ -231,12 +241,15 @@ fn bandwidth(moment: &Moment<'_>) -> Figure {
             whole += u64::from(link.mbps);
         }
     }
-    let lost = match whole {
+    let share = |missing: u64| match whole {
         0 => 0.0,
-        whole => (whole - now) as f64 / whole as f64,
+        whole => missing as f64 / whole as f64,
     };
+    let idle = moment.shape.idle.words();
+    let missing = whole - now;
     let waits = moment.image.and_then(|image| waits(image));
-    let color = judged(lost, 0.01, 0.1).max(judged(waits.unwrap_or(0.0), 0.1, 0.3));
+    let color =
+        judged(share(missing - drained), 0.01, 0.1).max(judged(waits.unwrap_or(0.0), 0.1, 0.3));
     let waits = waits.map_or_else(
         || "congestion is not measured".to_owned(),
         |waits| format!("{:.1} % of the time data waits", waits * 100.0),
@@ -249,10 +262,10 @@ fn bandwidth(moment: &Moment<'_>) -> Figure {
         name: FigureName::Bandwidth,
         color,
         value: format!(
-            "{:.1} % of the bandwidth between switches is there{slow}; {waits}",
-            (1.0 - lost) * 100.0
+            "{:.1} % of the bandwidth between switches is there{idle}{slow}; {waits}",
+            (1.0 - share(missing)) * 100.0
         ),
-        rule: "yellow: 1 % is missing, or data waits 10 % of the time; red: 10 %, 30 %",
+        rule: "yellow: 1 % is missing, not counting drains, or data waits 10 % of the time; red: 10 %, 30 %",
     }
 }
 

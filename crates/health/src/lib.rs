@@ -9,6 +9,7 @@
 //! | `check` | from the one to the other |
 //! | `figures` | the key figures and their thresholds |
 //! | `findings` | what is wrong, by kind; one cause gives one finding |
+//! | `idle` | links that are up and carry no data |
 //! | `shape`, `redundancy` | what is computed once a change: whether it is a clean tree, how many links until switches with hosts are cut off from each other |
 //! | `modules` | what modules of cables measure, against thresholds |
 //! | `memory` | nodes and links that were there before, also over a restart |
@@ -18,6 +19,7 @@ mod check;
 mod errors;
 mod figures;
 mod findings;
+mod idle;
 mod losses;
 mod memory;
 mod modules;
@@ -29,6 +31,7 @@ mod slots;
 
 pub use check::check;
 pub use errors::{ErrorLog, PORTS_MAX, Trend, Trouble};
+pub use idle::Idle;
 pub use losses::LossLog;
 pub use memory::{
     Forgotten, KnownLink, KnownNode, LINKS_MAX, LinkEnd, LinkKey, Memory, MemoryError, NODES_MAX,

@@ -1,6 +1,7 @@
 //! The page as a value.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use weft_fabric::{Guid, PortNum};
 
@@ -213,6 +214,19 @@ pub struct End {
     pub port: Option<PortNum>,
     /// Serial number of the cable in the port; empty where it is not known.
     pub serial: String,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.is_empty() {
+            true => write!(f, "{}", self.node)?,
+            false => write!(f, "{}", self.name)?,
+        }
+        match self.port {
+            Some(port) => write!(f, " port {port}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Something that is wrong.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weft_fabric::{Guid, Topology};
 
+use crate::idle::Idle;
 use crate::memory::{LinkEnd, LinkKey, Memory, link_key};
 
 /// Weakest switches that are named.
@@ -27,8 +28,9 @@ pub struct Redundancy {
     pub weak: u32,
 }
 
-/// Computes the redundancy of a fabric, and of the fabric with all links that are gone and remembered.
-pub fn redundancy(topology: &Topology, memory: &Memory) -> [Redundancy; 2] {
+/// Computes the redundancy of what carries data in a fabric, and of the fabric with all links that are gone and remembered or
+/// carry none.
+pub fn redundancy(topology: &Topology, memory: &Memory, idle: &Idle) -> [Redundancy; 2] {
     let now: Vec<LinkKey> = topology
         .links()
         .filter_map(|(a, b)| link_key(topology, a, b))
@@ -40,7 +42,9 @@ pub fn redundancy(topology: &Topology, memory: &Memory) -> [Redundancy; 2] {
     let is_switch = |guid: Guid| {
         is_there(guid).or_else(|| memory.node(guid).map(|known| known.is_switch)) == Some(true)
     };
-    let present = Graph::new(now.iter().copied(), is_switch).redundancy();
+    let carrying = now.iter().copied().filter(|link| !idle.has(link));
+    let is_complete = carrying.clone().count() == now.len();
+    let present = Graph::new(carrying, is_switch).redundancy();
     let used: BTreeSet<LinkEnd> = now.iter().flat_map(|(a, b)| [*a, *b]).collect();
     // A port with another cable was used before as well, only not for this one too.
     let gone = memory.gone_links().map(|(key, _)| key);
@@ -48,8 +52,8 @@ pub fn redundancy(topology: &Topology, memory: &Memory) -> [Redundancy; 2] {
         .filter(|(a, b)| !used.contains(a) && !used.contains(b))
         .peekable();
     let before = match gone.peek() {
-        None => present.clone(),
-        Some(_) => Graph::new(now.into_iter().chain(gone), is_switch).redundancy(),
+        None if is_complete => present.clone(),
+        _ => Graph::new(now.into_iter().chain(gone), is_switch).redundancy(),
     };
     [present, before]
 }
@@ -232,7 +236,7 @@ mod tests {
     }
 
     fn of(topology: &Topology) -> Redundancy {
-        let [now, before] = redundancy(topology, &Memory::default());
+        let [now, before] = redundancy(topology, &Memory::default(), &Idle::default());
         assert_eq!(now, before);
         now
     }

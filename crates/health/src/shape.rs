@@ -3,14 +3,19 @@
 use weft_fabric::Topology;
 use weft_fabric::tree::Tree;
 
+use crate::idle::Idle;
 use crate::memory::Memory;
 use crate::redundancy::{Redundancy, redundancy};
 
 /// The shape of a fabric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Redundancy as it is.
+    /// Links that carry no data.
+    pub(crate) idle: Idle,
+    /// Redundancy of what carries data.
     pub now: Redundancy,
+    /// The same, were nothing drained.
+    pub(crate) undrained: Redundancy,
     /// Redundancy with all that was there before.
     pub before: Redundancy,
     /// Tiers of a clean fat tree; none where it is no clean one.
@@ -20,12 +25,22 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Computes it.
-    pub fn of(topology: &Topology, memory: &Memory) -> Self {
-        let [now, before] = redundancy(topology, memory);
+    /// Computes it. Drains that would cut switches with hosts off have no effect on routes, and none here.
+    pub fn of(topology: &Topology, memory: &Memory, mut idle: Idle) -> Self {
+        let without_drains = idle.undrained();
+        let [undrained, before] = redundancy(topology, memory, &without_drains);
+        let mut now = match idle.has_drains() {
+            true => redundancy(topology, memory, &idle)[0].clone(),
+            false => undrained.clone(),
+        };
+        if now.least == Some(0) && undrained.least != Some(0) {
+            (now, idle) = (undrained.clone(), without_drains);
+        }
         let tree = Tree::of(topology);
         Self {
+            idle,
             now,
+            undrained,
             before,
             clean_tiers: tree.is_clean().then_some(tree.tiers.len() as u32),
             same_names: same_names(topology),

@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-BPKNMSDW.js", include_bytes!("chunk-BPKNMSDW.js")),
-    ("/chunk-GTTSKCFZ.js", include_bytes!("chunk-GTTSKCFZ.js")),
-    ("/chunk-KUNOXQ3Z.js", include_bytes!("chunk-KUNOXQ3Z.js")),
+    ("/chunk-23SGYGGM.js", include_bytes!("chunk-23SGYGGM.js")),
+    ("/chunk-J553WWPK.js", include_bytes!("chunk-J553WWPK.js")),
+    ("/chunk-RXICDMZI.js", include_bytes!("chunk-RXICDMZI.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-M5TTJDQK.js", include_bytes!("view-M5TTJDQK.js")),
-    ("/views-4L4O44BN.js", include_bytes!("views-4L4O44BN.js")),
+    ("/view-MFDDX4EQ.js", include_bytes!("view-MFDDX4EQ.js")),
+    ("/views-KYS2INRC.js", include_bytes!("views-KYS2INRC.js")),
 ]

@@ -119,7 +119,10 @@ async fn wait(
         }
         return Ok(match (waited.settled, operation.state()) {
             (false, _) => ExitCode::from(5),
-            (true, OperationState::Failed | OperationState::Cancelled) => ExitCode::from(1),
+            (
+                true,
+                OperationState::Failed | OperationState::Cancelled | OperationState::Refused,
+            ) => ExitCode::from(1),
             (true, _) => ExitCode::SUCCESS,
         });
     }
@@ -137,18 +140,19 @@ pub(crate) fn line(operation: &v1::Operation) -> String {
 
 /// The state with what belongs to it.
 fn standing(operation: &v1::Operation) -> String {
-    let error = match operation.error.as_str() {
+    let told = |text: &str| match text {
         "" => String::new(),
-        error => format!(": {error}"),
+        text => format!(": {text}"),
     };
+    let (note, error) = (told(&operation.note), told(&operation.error));
     let state = state(operation);
     match (operation.state(), operation.plan_id) {
         (OperationState::Planned, Some(plan)) => format!("{state} as plan {plan}{error}"),
         (OperationState::Applying, _) => {
             let (done, steps) = (operation.steps_done, operation.steps);
-            format!("{state}, {done} of {}", count(steps, "step"))
+            format!("{state}, {done} of {}{note}", count(steps, "step"))
         }
-        _ => format!("{state}{error}"),
+        _ => format!("{state}{note}{error}"),
     }
 }
 
@@ -224,5 +228,6 @@ pub(crate) fn as_json(operation: &v1::Operation) -> Value {
         "plan": operation.plan.as_ref().map(plan_json),
         "sweep": operation.sweep,
         "error": operation.error,
+        "note": operation.note,
     })
 }

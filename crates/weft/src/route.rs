@@ -41,7 +41,7 @@ pub(crate) async fn run(args: &Args, command: &RouteCommand) -> Result<ExitCode,
             let mut service = session.services(Effort::Long).routes();
             let undone = service.roll_back_routes(request);
             let undone = session.answer(Effort::Long, undone).await?;
-            let sweep = waiting.end(undone.sweep).await?;
+            let sweep = waiting.settled(undone.sweep, &undone.operation_id).await?;
             let what = format!("undone: {}", undone.undone);
             tell(&what, &sweep, undone.ports.as_ref(), *json)
         }
@@ -69,7 +69,12 @@ async fn carry_out(
     let mut service = session.services(Effort::Long).routes();
     let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id, label });
     let applied = session.answer(Effort::Long, applied).await?;
-    Ok((waiting.end(applied.sweep).await?, applied.ports))
+    Ok((
+        waiting
+            .settled(applied.sweep, &applied.operation_id)
+            .await?,
+        applied.ports,
+    ))
 }
 
 /// Prints the result. A port that was not switched is a failure, and so is unfinished work, but for links that came or went

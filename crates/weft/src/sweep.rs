@@ -15,6 +15,7 @@ use crate::connect::{Effort, Session, connect};
 use crate::error::CliError;
 use crate::output;
 use crate::progress::Progress;
+use crate::route::is_confirmed;
 use crate::time::duration;
 
 pub(crate) async fn run(daemon: &Daemon, args: &Sweep) -> Result<ExitCode, CliError> {
@@ -70,12 +71,42 @@ impl<'a> Waiting<'a> {
         Ok(Self { session, events })
     }
 
+    /// The content of the next event.
+    async fn next(&mut self) -> Result<Option<Content>, CliError> {
+        match self.events.next().await {
+            Some(Ok(event)) => Ok(event.content),
+            Some(Err(status)) => Err(self.session.explain(Effort::Long, status).await),
+            None => Err(CliError::Refused(
+                "the daemon ended before the sweep did".to_owned(),
+            )),
+        }
+    }
+
     /// Waits for the end of a sweep.
     pub(crate) async fn end(mut self, number: u64) -> Result<v1::Sweep, CliError> {
         let progress = Progress::start(&format!("sweep {number}: waiting"));
         let session = self.session;
         let swept = ended(&mut self, number, &progress);
         session.in_time(Effort::Long, swept).await
+    }
+
+    /// Waits for the end of a sweep that carries out an operation, and, where devices were slow in it, of those that ask them
+    /// again: the last one.
+    pub(crate) async fn settled(
+        mut self,
+        number: u64,
+        operation: &str,
+    ) -> Result<v1::Sweep, CliError> {
+        let progress = Progress::start(&format!("sweep {number}: waiting"));
+        let session = self.session;
+        let settled = async {
+            let sweep = ended(&mut self, number, &progress).await?;
+            match is_confirmed(&sweep) {
+                true => Ok(sweep),
+                false => asked_again(&mut self, sweep, operation, &progress).await,
+            }
+        };
+        session.in_time(Effort::Long, settled).await
     }
 }
 
@@ -97,12 +128,8 @@ async fn ended(
     number: u64,
     progress: &Progress,
 ) -> Result<v1::Sweep, CliError> {
-    while let Some(event) = waiting.events.next().await {
-        let event = match event {
-            Ok(event) => event,
-            Err(status) => return Err(waiting.session.explain(Effort::Long, status).await),
-        };
-        match event.content {
+    loop {
+        match waiting.next().await? {
             Some(Content::PhaseEntered(entered)) => {
                 let phase = phase_name(entered.phase());
                 progress.now(format!("sweep {number}: {phase}"));
@@ -111,9 +138,30 @@ async fn ended(
             _ => {}
         }
     }
-    Err(CliError::Refused(
-        "the daemon ended before the sweep did".to_owned(),
-    ))
+}
+
+/// Waits until an operation is settled that `sweep` has left unfinished: the last sweep.
+async fn asked_again(
+    waiting: &mut Waiting<'_>,
+    mut sweep: v1::Sweep,
+    operation: &str,
+    progress: &Progress,
+) -> Result<v1::Sweep, CliError> {
+    loop {
+        let number = sweep.number;
+        progress.now(format!(
+            "sweep {number} left something undone: the next one tries again"
+        ));
+        match waiting.next().await? {
+            Some(Content::SweepEnded(later)) => sweep = later,
+            Some(Content::OperationChanged(changed))
+                if changed.id == operation && changed.state() != v1::OperationState::Applying =>
+            {
+                return Ok(sweep);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn phase_name(phase: v1::SweepPhase) -> &'static str {

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FABRIC", conflicts_with = "connect", help = emulate())]
     pub(crate) emulate: Option<String>,
     /// Where `weft-emulator ctl --connect` causes faults in the fabric of --emulate: unix:PATH, for its owner alone. By default
-    /// emulator.sock in the state directory, if there is one.
+    /// emulator.sock in the state directory; without one where `weft-emulator ctl` looks, /tmp/weft-emulator.sock, if that is free.
     #[arg(long, value_name = "ADDRESS", requires = "emulate")]
     pub(crate) control: Option<String>,
     /// Run the fabric of an emulator: unix:PATH or tcp:HOST:PORT.

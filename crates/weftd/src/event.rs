@@ -6,7 +6,7 @@ use weft_api::port_message;
 use weft_api::time::{span, timestamp};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::{Guid, Lid};
-use weft_health::Color;
+use weft_health::{Color, End};
 use weft_manager::pm::PortName;
 use weft_manager::{Event, PortOrder};
 use weft_wire::pm::PortErrorInfo;
@@ -56,6 +56,12 @@ pub(crate) enum DaemonEvent {
         before: Color,
         now: Color,
         reason: String,
+    },
+    /// A link has errors, in words, or none any more.
+    LinkHealth {
+        a: End,
+        b: Option<End>,
+        errors: Option<String>,
     },
 }
 
@@ -116,6 +122,17 @@ impl DaemonEvent {
                 now: color(*now).into(),
                 reason: reason.clone(),
             }),
+            Self::LinkHealth { a, b, errors } => {
+                let link = v1::LinkHealth {
+                    a: Some(named_port(a)),
+                    b: b.as_ref().map(named_port),
+                    what: errors.clone().unwrap_or_default(),
+                };
+                match errors {
+                    Some(_) => Content::LinkHasErrors(link),
+                    None => Content::LinkIsWell(link),
+                }
+            }
             Self::TrapsSuppressed { lid, count } => {
                 let (node_guid, node_name) = names.of_lid(*lid);
                 Content::TrapsSuppressed(v1::TrapsSuppressed {
@@ -155,6 +172,16 @@ impl Threshold {
     }
 }
 
+fn named_port(end: &End) -> v1::NamedPort {
+    v1::NamedPort {
+        port: Some(v1::PortId {
+            node_guid: end.node.0,
+            port: end.port.unwrap_or_default().0.into(),
+        }),
+        node_name: end.name.clone(),
+    }
+}
+
 fn with_names(mut content: Content, names: &Names<'_>) -> Content {
     let of = |guid: u64| names.of(Guid(guid));
     match &mut content {
@@ -163,6 +190,7 @@ fn with_names(mut content: Content, names: &Names<'_>) -> Content {
             link.b_name = of(link.b.unwrap_or_default().node_guid);
         }
         Content::NodeSilent(silent) => silent.name = of(silent.guid),
+        Content::NodeAnswers(node) => node.name = of(node.guid),
         Content::DeviceFault(fault) => fault.name = of(fault.guid),
         Content::PromiseBroken(broken) => broken.name = of(broken.guid),
         Content::Trap(trap) => name_sender(trap, names),

@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use weft_emulator::Options;
 use weft_emulator::control::Controller;
 use weft_emulator::host::{HostHandle, spawn};
-use weft_emulator::server::Server;
+use weft_emulator::server::{DEFAULT_ADDRESS, Server};
 use weft_fabric::{FabricSpec, Guid, PortNum, Topology, powered_on};
 use weft_transport::umad::{self, PortSpec};
 use weft_transport::{Address, AddressError, Attach, Connection};
@@ -127,7 +127,8 @@ impl Source {
     }
 
     /// The socket at which the emulated fabric of this process takes changes: the one that is asked for, else one in the
-    /// state directory, which is only missed in the log where it cannot be opened.
+    /// state directory, else the one where `weft-emulator ctl` looks by itself. One that is not asked for is only missed in
+    /// the log where it cannot be opened, as where another emulator has it.
     pub(crate) async fn listen(
         &self,
         asked: Option<&str>,
@@ -142,7 +143,9 @@ impl Source {
                 .parse()
                 .map_err(|error: AddressError| refuse(error.to_string()))?,
             (None, Some(dir)) => Address::Unix(dir.join("emulator.sock")),
-            (None, None) => return Ok(None),
+            (None, None) => DEFAULT_ADDRESS
+                .parse()
+                .map_err(|error: AddressError| refuse(error.to_string()))?,
         };
         if matches!(address, Address::Tcp { .. }) {
             return Err(refuse(format!("{address} is no path, allowed: unix:PATH")));
@@ -152,7 +155,7 @@ impl Source {
                 info!(
                     event = "emulator_control",
                     address = %server.address(),
-                    "faults by hand: weft-emulator ctl --connect {}",
+                    "faults by hand: weft-emulator ctl --connect {} link-down 5%",
                     server.address()
                 );
                 let host = host.clone();
@@ -160,7 +163,10 @@ impl Source {
             }
             Err(error) if asked.is_some() => Err(refuse(error.to_string())),
             Err(error) => {
-                warn!(event = "emulator_control", "no faults by hand: {error}");
+                warn!(
+                    event = "emulator_control",
+                    "no faults by hand: {error}; --control chooses another socket"
+                );
                 Ok(None)
             }
         }

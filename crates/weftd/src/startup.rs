@@ -147,9 +147,10 @@ pub(crate) async fn open(args: &Args, first: First) -> Result<Opened, DaemonErro
     };
     let source = Source::open(args, usable.port.clone())?;
     let state = state_dir(args);
-    let emulator_socket = source
-        .listen(args.control.as_deref(), state.as_deref())
-        .await?;
+    let emulator_socket = match (&args.control, args.once) {
+        (None, true) => None,
+        (asked, _) => source.listen(asked.as_deref(), state.as_deref()).await?,
+    };
     let connection = source.attach().await;
     let connection = connection.map_err(|error| advised(args, error))?;
     let connected_to = connected_to(args, &connection);

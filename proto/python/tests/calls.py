@@ -9,7 +9,7 @@ import grpc
 import weft
 from weft.v1.fabric_pb2 import EXPORT_FORMAT_IBNETDISCOVER, Link
 from weft.v1.operation_pb2 import OPERATION_KIND_DRAIN, OPERATION_KIND_UNDRAIN
-from weft.v1.operation_pb2 import OPERATION_STATE_DONE, OPERATION_STATE_FAILED
+from weft.v1.operation_pb2 import OPERATION_STATE_DONE, OPERATION_STATE_REFUSED
 from weft.v1.perf_group_pb2 import PerfGroup
 from weft.v1.port_pb2 import PORT_ACTION_DISABLE, PORT_ACTION_ENABLE
 from weft.v1.route_pb2 import DrainTarget
@@ -67,9 +67,9 @@ def changes(client: weft.Client) -> None:
     assert client.drains() == []
     refused(grpc.StatusCode.FAILED_PRECONDITION, client.drain, DrainTarget(switch_guid=edge.guid))
 
-    # The refused drain is the newest, and has failed.
+    # The refused drain is the newest.
     drains = [one for one in client.operations() if one.kind in (OPERATION_KIND_DRAIN, OPERATION_KIND_UNDRAIN)]
-    assert [one.state for one in drains] == [OPERATION_STATE_FAILED, OPERATION_STATE_DONE, OPERATION_STATE_DONE]
+    assert [one.state for one in drains] == [OPERATION_STATE_REFUSED, OPERATION_STATE_DONE, OPERATION_STATE_DONE]
     assert client.wait_operation(drains[1].id) == client.operation(drains[1].id)
     refused(grpc.StatusCode.FAILED_PRECONDITION, client.cancel_operation, drains[1].id)
     refused(grpc.StatusCode.NOT_FOUND, client.operation, "nothing")

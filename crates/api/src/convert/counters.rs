@@ -252,6 +252,7 @@ impl v1::PortCounters {
             virtual_fabrics: Vec::new(),
             cleared_time: since_clear.and_then(|since| known_s(since.unix_s)),
             since_clear: since_clear.map(|since| wanted.counts(of_port(since.counters))),
+            errors_time: image.errors_at(place).and_then(known_s),
         };
         if wanted.is_large() {
             let lanes = Lanes {

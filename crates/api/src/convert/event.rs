@@ -136,6 +136,10 @@ impl From<Event> for Content {
                 attribute,
                 ..v1::NodeSilent::default()
             }),
+            Event::NodeAnswers { node } => Self::NodeAnswers(v1::NodeEvent {
+                guid: node.0,
+                ..v1::NodeEvent::default()
+            }),
             Event::DeviceFault { node, what } => {
                 let guid = node.map_or(0, |node| node.0);
                 Self::DeviceFault(v1::DeviceFault {

@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 
 use clap::Args;
 use serde_json::json;
-use weft_emulator::control::Controller;
+use weft_emulator::control::{Controller, ControllerError};
 use weft_emulator::target::{Place, Target};
 use weft_fabric::text::for_terminal;
 use weft_fabric::{Guid, PortNum};
@@ -29,7 +29,7 @@ pub(crate) struct Ctl {
     #[arg(
         long,
         value_name = "ADDRESS",
-        default_value = "unix:/tmp/weft-emulator.sock",
+        default_value = weft_emulator::server::DEFAULT_ADDRESS,
         global = true
     )]
     connect: Address,
@@ -44,6 +44,16 @@ pub(crate) struct Ctl {
 }
 
 pub(crate) async fn run(ctl: Ctl) -> Result<(), Box<dyn Error>> {
+    change(ctl).await.map_err(|error| match error.downcast_ref() {
+        Some(ControllerError::Connect(away)) => {
+            let advice = "what `weft-emulator` prints and `weftd --emulate` logs names its socket: give that as --connect";
+            format!("{away}; {advice}").into()
+        }
+        _ => error,
+    })
+}
+
+async fn change(ctl: Ctl) -> Result<(), Box<dyn Error>> {
     let controller = Controller::Socket(ctl.connect);
     if let Change::Cables(change) = &ctl.change {
         return change.run(&controller, ctl.json).await;

@@ -48,7 +48,7 @@ pub(crate) struct Run {
     #[arg(
         long,
         value_name = "ADDRESS",
-        default_value = "unix:/tmp/weft-emulator.sock"
+        default_value = weft_emulator::server::DEFAULT_ADDRESS
     )]
     listen: Address,
     /// Allow an address that other machines can reach: whoever connects controls the fabric

@@ -72,14 +72,16 @@ impl Finder<'_> {
             }
             let (a, b) = near(self, ends[0], ends[1]);
             let what = format!("the link is up and carries no data: {}", link.reason);
-            let kind = match link.reason {
-                UnusedReason::Width { .. }
-                | UnusedReason::Speed { .. }
-                | UnusedReason::LostLanes { .. } => Kind::Degraded,
-                _ => Kind::Unused,
+            let mut finding = self.at_link(Kind::Unused, what, a, b);
+            (finding.advice, finding.next) = match policy(&link.reason) {
+                Some(setting) => (
+                    format!(
+                        "reseat the cable at both ends, then replace it; {setting} in opafm.xml decides what may carry data"
+                    ),
+                    format!("weft port bounce {}", point(a)),
+                ),
+                None => (String::new(), why(a)),
             };
-            let mut finding = self.at_link(kind, what, a, b);
-            finding.next = why(a);
             self.found.push(finding);
             self.explain(ends);
         }
@@ -350,6 +352,16 @@ fn slowness(a: &PortInfo, b: &PortInfo) -> Option<(Kind, String)> {
         let what = format!("the link is slower than enabled: {}", parts.join(", "));
         (Kind::Degraded, what)
     })
+}
+
+/// The setting by which the manager leaves a link unused, where one does.
+fn policy(reason: &UnusedReason) -> Option<&'static str> {
+    match reason {
+        UnusedReason::Width { .. } => Some("WidthPolicy"),
+        UnusedReason::Speed { .. } => Some("SpeedPolicy"),
+        UnusedReason::LostLanes { .. } => Some("MaxDroppedLanes"),
+        _ => None,
+    }
 }
 
 /// Whether a link has its full rate.

@@ -7,7 +7,7 @@ use weft_emulator::traffic::TrafficJob;
 use weft_fabric::import::import_fabric;
 use weft_fabric::powered_on::restart;
 use weft_fabric::{FabricSpec, Guid, Topology};
-use weft_health::{Color, Kind};
+use weft_health::{Color, FigureName, Kind};
 use weft_manager::sm::drains::Drain;
 use weft_manager::sm::reroute::{Change, Condition};
 use weft_peers::public_file;
@@ -97,6 +97,34 @@ fn has_a_calm_day(topology: Topology, usual: &str, rate_percent: f64) {
     }
     let hosts = lab.topology.hfis().count();
     assert!(most > hosts, "the hosts did send: {most} busy ports");
+}
+
+/// Four upper switches, of which each edge switch has one link to each.
+#[test]
+fn what_is_drained_carries_nothing_and_is_no_fault() {
+    let mut lab = Lab::with(generated("pgft:2;4,4;1,4;1,1;radix=8"), SWEEPS);
+    lab.read_counters();
+    let upper = lab.link_between(lab.edge()).1.node;
+    let upper = lab.guid(upper);
+    let figure = |lab: &mut Lab, name| {
+        let page = lab.page();
+        let figure = page.figures.into_iter().find(|one| one.name == name);
+        let figure = figure.unwrap();
+        (figure.color, figure.value)
+    };
+    let whole = figure(&mut lab, FigureName::Bandwidth).1;
+    assert!(whole.starts_with("100.0 % of the bandwidth between switches is there; "));
+    arrange(&mut lab, Change::Drain(Drain::Switch(upper)));
+    let (color, value) = figure(&mut lab, FigureName::Redundancy);
+    assert!(value.starts_with("3 links until a switch with hosts is cut off (4 before), at "));
+    assert!(value.ends_with(", with 1 switch drained"), "{value}");
+    assert_eq!(color, Color::Green, "it is wanted");
+    let (color, value) = figure(&mut lab, FigureName::Bandwidth);
+    let there = "75.0 % of the bandwidth between switches is there, with 1 switch drained; ";
+    assert!(value.starts_with(there), "{value}");
+    assert_eq!(color, Color::Green);
+    arrange(&mut lab, Change::Undrain(Drain::Switch(upper)));
+    assert_eq!(figure(&mut lab, FigureName::Bandwidth).1, whole);
 }
 
 #[test]

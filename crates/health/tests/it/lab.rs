@@ -9,7 +9,7 @@ use weft_emulator::io::{Control, Input as ToFabric};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, Tick, Topology};
 use weft_health::{
-    Attachment, ErrorLog, Finding, Kind, LastSweep, LinkKey, LossLog, Memory, Moment, Page,
+    Attachment, ErrorLog, Finding, Idle, Kind, LastSweep, LinkKey, LossLog, Memory, Moment, Page,
     RequestLog, Shape, Silent, check,
 };
 use weft_manager::cables::CableMemories;
@@ -265,7 +265,11 @@ impl Lab {
             sweep_interval: 0,
             paused_until: None,
             mandate_unknown: None,
-            shape: &Shape::of(&snapshot.topology, &self.memory),
+            shape: &Shape::of(
+                &snapshot.topology,
+                &self.memory,
+                Idle::of(&snapshot.topology, &drains, self.last_sweep.as_ref()),
+            ),
         })
     }
 

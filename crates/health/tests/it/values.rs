@@ -11,8 +11,8 @@ use weft_fabric::import::import_topology;
 use weft_fabric::intended::Intended;
 use weft_fabric::{FabricSpec, NodeId, PortNum, PortRef, Snapshot, Topology, TopologyBuilder};
 use weft_health::{
-    Attachment, Color, ErrorLog, FigureName, Finding, Kind, LastSweep, LossLog, Memory, Moment,
-    Page, Requests, Shape, check,
+    Attachment, Color, ErrorLog, FigureName, Finding, Idle, Kind, LastSweep, LossLog, Memory,
+    Moment, Page, Requests, Shape, check,
 };
 use weft_manager::sm::drains::Drains;
 
@@ -82,7 +82,7 @@ fn page_with(
         last_sweep: Some(&last_sweep),
         sweep_interval: 0,
         paused_until: None,
-        shape: &Shape::of(topology, memory),
+        shape: &Shape::of(topology, memory, Idle::default()),
     })
 }
 
@@ -287,7 +287,7 @@ fn a_page_of_a_large_fabric_takes_less_than_a_second() {
     memory.look(2_000, &less, KEEP, |_| None);
     let bytes = memory.encode(1);
     let stored = took();
-    let shape = Shape::of(&less, &memory);
+    let shape = Shape::of(&less, &memory, Idle::default());
     let shaped = took();
     let page = page(&memory, &less, None);
     let made = took().saturating_sub(shaped);

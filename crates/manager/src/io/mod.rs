@@ -358,6 +358,8 @@ pub struct SweepReport {
     pub routing: String,
     /// Work that failed and will be retried.
     pub unfinished: Vec<String>,
+    /// Devices among them that have not answered, or have not taken all that they were to take.
+    pub unfinished_devices: u32,
     /// Unfinished work is at links alone, such as one that has come up meanwhile: devices have confirmed everything else.
     pub only_links: bool,
     /// Links that are up and carry no data: routes are made without them.
@@ -544,6 +546,11 @@ pub enum Event {
         node: Guid,
         /// The requested attribute.
         attribute: String,
+    },
+    /// It answers again.
+    NodeAnswers {
+        /// Its GUID.
+        node: Guid,
     },
     /// A device broke the rules.
     DeviceFault {

@@ -108,6 +108,7 @@ impl Sweep {
         let counters = entry.port.counters();
         let had_errors = counters[Counter::DATA..] != self.sample.counters[place][Counter::DATA..];
         self.sample.counters[place] = counters;
+        self.sample.errors_at[place] = self.unix_time;
         for (vl, lane) in entry.vls() {
             if let Some(to) = self.lane(place, vl) {
                 *to = lane.counters();
@@ -173,14 +174,19 @@ impl Sweep {
         for entry in entries {
             let port = entry.port.port_number;
             let place = self.place(member, port).ok_or(Unreadable)?;
-            let counters = &mut self.sample.counters[place];
-            counters[Counter::DATA..].copy_from_slice(&entry.port.counters());
+            self.sample.errors_at[place] = self.unix_time;
+            let errors = &mut self.sample.counters[place][Counter::DATA..];
+            let read = entry.port.counters();
+            let had_errors = *errors != read;
+            errors.copy_from_slice(&read);
             for (vl, lane) in entry.vls() {
                 if let Some(to) = self.lane(place, vl) {
                     to[VlCounter::XmitDiscards as usize] = lane.port_vl_xmit_discards;
                 }
             }
-            self.jobs[member as usize].info.insert(port);
+            if had_errors {
+                self.jobs[member as usize].info.insert(port);
+            }
         }
         Ok(())
     }

@@ -46,6 +46,12 @@ pub(crate) struct Units {
 }
 
 impl Units {
+    /// Every error changes the summary.
+    pub(crate) const EXACT: Self = Self {
+        local_link_integrity: 0,
+        link_error_recovery: 0,
+    };
+
     pub(crate) fn new(resolution: &Resolution) -> Self {
         let unit = |value: u64, more: u32| {
             let log = value.max(1).ilog2();

@@ -121,7 +121,7 @@ impl Pm {
     }
 
     /// Seconds since 1970 at a moment, 0 while no clock was given.
-    fn unix_time(&self, at: Tick) -> u64 {
+    pub(super) fn unix_time(&self, at: Tick) -> u64 {
         self.clock
             .map_or(0, |(told, unix)| match at.0.checked_sub(told.0) {
                 Some(after) => unix + after / 1_000_000_000,
@@ -138,7 +138,7 @@ impl Pm {
         let mut image = Image {
             run: self.run,
             number,
-            unix_time: self.unix_time(sweep.started),
+            unix_time: sweep.unix_time,
             duration_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
             interval_s: u32::try_from(interval).unwrap_or(u32::MAX).max(1),
             span_ns: span.map_or(0, |span| span.as_nanos() as u64),

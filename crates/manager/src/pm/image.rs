@@ -22,6 +22,9 @@ pub(crate) struct Sample {
     pub(crate) lanes: Vec<LaneCounters>,
     /// Quality of each link: 5 excellent to 1 bad, 0 down; [`QUALITY_UNKNOWN`] in the past.
     pub(crate) quality: Vec<u8>,
+    /// When error counters were read, seconds since 1970; 0 where it is not known. Since then no more of them were counted
+    /// than the units of the error summary hide: see [`super::sweep::ERRORS_EVERY`].
+    pub(crate) errors_at: Vec<u64>,
     /// Counters that the manager cleared after the reading, as a `CounterSelectMask_t`.
     pub(crate) cleared: Vec<u32>,
     /// There has been a reading; without one the counters mean nothing.
@@ -73,6 +76,7 @@ impl Sample {
             counters: vec![[0; Counter::COUNT]; ports],
             lanes: vec![[0; VlCounter::COUNT]; ports * lanes],
             quality: vec![QUALITY_EXCELLENT; ports],
+            errors_at: vec![0; ports],
             cleared: vec![0; ports],
             known: vec![false; ports],
         }
@@ -85,6 +89,7 @@ impl Sample {
         };
         self.counters[place] = *counters;
         self.quality[place] = older.quality[from];
+        self.errors_at[place] = older.errors_at[from];
         self.cleared[place] = older.cleared[from];
         self.known[place] = older.known[from];
         let from = older.lanes.get(from * lanes..(from + 1) * lanes);
@@ -268,6 +273,12 @@ impl Image {
             .filter(|quality| *quality != QUALITY_UNKNOWN)
     }
 
+    /// When the error counters of a port were read, seconds since 1970; none where it is not known.
+    pub fn errors_at(&self, place: usize) -> Option<u64> {
+        let at = self.sample.errors_at.get(place).copied();
+        at.filter(|at| *at != 0)
+    }
+
     /// Details of the last errors of a port, if reported.
     pub fn error_info(&self, place: usize) -> Option<&PortErrorInfo> {
         self.error_info.get(&u32::try_from(place).ok()?)
@@ -382,6 +393,7 @@ impl Image {
         let bytes = size_of_val(&*sample.counters)
             + size_of_val(&*sample.lanes)
             + size_of_val(&*sample.quality)
+            + size_of_val(&*sample.errors_at)
             + size_of_val(&*sample.cleared)
             + size_of_val(&*sample.known)
             + size_of_val(&*self.readings)

@@ -47,9 +47,9 @@ impl Manager {
             return false;
         }
         if left {
-            let guid = device.identity.guid;
+            let label = device.label();
             self.sweep.unfinished_link(format!(
-                "ports of node {guid} cannot be activated: their neighbours are not ready"
+                "ports of {label} cannot be activated: their neighbours are not ready"
             ));
         }
         self.devices[node].work.enter(Stage::Idle);
@@ -64,9 +64,9 @@ impl Manager {
         let device = &mut self.devices[node];
         device.observed.bounced_ports.insert(port);
         device.health.doubtful = true;
-        let guid = device.identity.guid;
+        let label = device.label();
         self.sweep.unfinished_link(format!(
-            "the link at port {port} of node {guid} bounced during the sweep"
+            "the link at port {port} of {label} bounced during the sweep"
         ));
     }
 }

@@ -277,7 +277,7 @@ impl Manager {
         let sweeps = self.settings.sweeps;
         let number = self.sweep.number;
         let device = &mut self.devices[node];
-        let (guid, missed) = (device.identity.guid, number - device.health.answered);
+        let missed = number - device.health.answered;
         if node != 0 {
             self.sweep.losses.last = Some(now);
         }
@@ -285,8 +285,9 @@ impl Manager {
             && device.observed.node.is_some()
             && missed <= u64::from(sweeps.silent_sweeps_max)
             && now.since(device.health.answered_at) <= sweeps.silent_max;
+        let label = device.label();
         self.sweep
-            .unfinished(format!("node {guid} does not answer"));
+            .unfinished_device(format!("{label} does not answer"));
         if !keep {
             device.health.seen = 0;
             return;
@@ -327,9 +328,9 @@ impl Manager {
                 if during == Stage::WriteGroups {
                     device.observed.forget_groups();
                 }
-                let guid = device.identity.guid;
+                let label = device.label();
                 self.sweep
-                    .unfinished(format!("node {guid} did not take all of its settings"));
+                    .unfinished_device(format!("{label} did not take all of its settings"));
             }
         }
     }

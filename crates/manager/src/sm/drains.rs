@@ -13,6 +13,8 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topolog
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 use weft_state::State;
 
+/// HFIs that a refusal names.
+const LISTED_MAX: usize = 48;
 /// Note on routes that use drained parts.
 pub(super) const LEFT_ASIDE: &str = "drains ignored: they would cut parts off";
 
@@ -64,14 +66,15 @@ pub enum DrainError {
     NoSwitch(Named),
     /// Hosts would be cut off.
     #[error(
-        "switch {switch} has {}, which nothing else leads to; move or switch them off first",
-        text::count(.hfis, "HFI")
+        "switch {switch} has {}, which nothing else leads to; move or switch them off first: {}",
+        text::count(.hfis.len(), "HFI"),
+        listed(.hfis)
     )]
     HasHfis {
         /// The switch.
         switch: Named,
-        /// HFI ports on it.
-        hfis: usize,
+        /// HFIs on it, by their cables.
+        hfis: Vec<Named>,
     },
     /// No link between switches.
     #[error(
@@ -87,6 +90,19 @@ pub enum DrainError {
     /// Not drained.
     #[error("{0} is not drained; `weft route drains` lists what is")]
     NotDrained(String),
+}
+
+/// Names of the first of them, and how many there are besides.
+fn listed(hfis: &[Named]) -> String {
+    let name = |hfi: &Named| match hfi.name.is_empty() {
+        true => hfi.guid.to_string(),
+        false => hfi.name.clone(),
+    };
+    let names: Vec<String> = hfis.iter().take(LISTED_MAX).map(name).collect();
+    match hfis.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 impl Drain {
@@ -111,10 +127,15 @@ impl Drain {
                 let node = node.filter(|node| topology.switch_index(*node).is_some());
                 let named = Named::of(topology, switch);
                 let node = node.ok_or_else(|| DrainError::NoSwitch(named.clone()))?;
-                let hfis = neighbours(topology, node);
-                match hfis.filter(|(_, is_switch)| !is_switch).count() {
-                    0 => Ok(self),
-                    hfis => Err(DrainError::HasHfis {
+                let hfis = neighbours(topology, node).filter(|(_, is_switch)| !is_switch);
+                let hfis = hfis.filter_map(|(port, _)| {
+                    let hfi = topology.peer(PortRef { node, port })?.node;
+                    Some(Named::of(topology, topology.node(hfi)?.guid()))
+                });
+                let hfis: Vec<Named> = hfis.collect();
+                match hfis.is_empty() {
+                    true => Ok(self),
+                    false => Err(DrainError::HasHfis {
                         switch: named,
                         hfis,
                     }),

@@ -133,7 +133,6 @@ impl Manager {
 
     /// A device repeatedly confirms other values than those written.
     fn does_not_obey(&mut self, now: Tick, node: u32, stage: Stage) {
-        let guid = self.devices[node].identity.guid;
         let what = match stage {
             Stage::WriteTable => "its forwarding table".to_owned(),
             Stage::WriteMulticast => "its multicast table".to_owned(),
@@ -142,7 +141,8 @@ impl Manager {
         };
         let told = format!("does not take over {what}");
         if self.out.fault_once(&mut self.devices[node], &told) {
-            self.sweep.unfinished(format!("node {guid} {told}"));
+            let label = self.devices[node].label();
+            self.sweep.unfinished(format!("{label} {told}"));
         }
         // Ports work with a setting that differs; a table that differs leads packets astray.
         if matches!(stage, Stage::WriteTable | Stage::WriteGroups)

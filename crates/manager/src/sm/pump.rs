@@ -70,7 +70,10 @@ impl Manager {
     ) {
         let node = found.node;
         self.requests.schedule.ended(&mut self.devices[node].work);
-        self.devices.answered(node, now, found.round_trip_ns);
+        if self.devices.answered(node, now, found.round_trip_ns) {
+            let node = self.devices[node].identity.guid;
+            self.out.event(Event::NodeAnswers { node });
+        }
         let Ok(asked) = SmpView::parse(&found.request) else {
             return;
         };

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::pm_common::{UNIX_START, Watched};
+use weft_emulator::ErrorCounts;
 use weft_emulator::io::{Control, Faults};
 use weft_emulator::traffic::TrafficJob;
 use weft_fabric::enums::PortState;
@@ -118,7 +119,7 @@ fn the_own_port_counts_what_the_sweep_sends() {
 }
 
 #[test]
-fn a_quiet_sweep_asks_for_data_only() {
+fn a_quiet_sweep_asks_for_data_and_for_errors_of_a_third_of_the_ports() {
     let mut watched = Watched::new(FABRIC, PmSettings::default());
     watched.sweep();
     assert_eq!(
@@ -132,8 +133,50 @@ fn a_quiet_sweep_asks_for_data_only() {
     // Five ports with two lanes each fit in an answer; a switch of eight ports and port 0 takes two.
     assert_eq!(count(&watched, attribute::DATA_PORT_COUNTERS), 2 * switches);
     assert_eq!(count(&watched, attribute::PORT_STATUS), hosts);
-    assert_eq!(watched.sent.len(), 2 * switches + hosts);
+    // The nine ports of a switch in three sweeps, three at a time.
+    assert_eq!(count(&watched, attribute::ERROR_PORT_COUNTERS), switches);
+    assert_eq!(watched.sent.len(), 3 * switches + hosts);
     assert_eq!(watched.report().sent, watched.sent.len() as u64);
+}
+
+#[test]
+fn errors_that_the_summary_hides_are_seen_within_three_sweeps() {
+    const FEW: u64 = 2_400;
+    let mut watched = Watched::new(FABRIC, PmSettings::default());
+    watched.sweep();
+    let image = watched.sweep();
+    let switch = image.roster.members.iter().find(|one| one.is_switch);
+    let (switch, lid) = switch.map(|one| (one.guid, one.lid)).unwrap();
+    let lli = Counter::LocalLinkIntegrityErrors as usize;
+    for port in (1..=4).map(PortNum) {
+        let errors = ErrorCounts {
+            symbol_errors: FEW,
+            ..ErrorCounts::default()
+        };
+        watched.control(Control::CountErrors {
+            node: switch,
+            port,
+            errors,
+        });
+    }
+    let before = image.unix_time;
+    let seen: Vec<Vec<bool>> = (0..3)
+        .map(|_| {
+            let image = watched.sweep();
+            let ports = (1..=4).map(PortNum);
+            let ports = ports.map(|port| {
+                let place = image.find(lid, port).unwrap();
+                let counted = image.counters(place)[lli];
+                let read_at = image.errors_at(place).unwrap();
+                assert!(counted == 0 || counted == FEW, "{counted}");
+                assert_eq!(counted > 0, read_at > before, "port {port}");
+                counted > 0
+            });
+            ports.collect()
+        })
+        .collect();
+    assert!(!seen[0].iter().all(|seen| *seen), "each sweep reads a part");
+    assert_eq!(seen[2], [true; 4]);
 }
 
 #[test]

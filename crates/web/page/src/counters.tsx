@@ -23,6 +23,12 @@ export function countedIn(first: Timestamp | undefined, last: Timestamp | undefi
   return [timestampDate(first), timestampDate(last)];
 }
 
+/** When the error counters were read that were read longest ago: devices are asked for them more seldom than for the load. */
+function errorsRead(ports: PortCounters[]): Date | undefined {
+  const times = ports.flatMap(({ errorsTime }) => (errorsTime === undefined ? [] : [timestampDate(errorsTime)]));
+  return times.reduce<Date | undefined>((first, time) => (first === undefined || time < first ? time : first), undefined);
+}
+
 interface Read {
   ports: PortCounters[];
   image: CounterImage | undefined;
@@ -49,6 +55,7 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
     return failed === "" ? null : <p class="quiet">No counters: {failed}</p>;
   }
   const { ports, image } = answer;
+  const errors = errorsRead(ports);
   const readings = countedIn(before.answer?.image?.time, image?.time);
   const growth = readings === undefined || before.answer === undefined ? undefined : growthOf(ports, before.answer.ports);
   const totals = Object.entries(totalsOf(ports));
@@ -59,6 +66,7 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
       <p class="quiet">
         {number === 0 ? "All ports together" : <Link port={ports[0]} />}{image?.time && `, read ${clock(timestampDate(image.time))}`}
         {image?.span && durationMs(image.span) > 0 && `, every ${(durationMs(image.span) / 1000).toFixed(0)} s`}
+        {errors !== undefined && `; errors read ${clock(errors)}${number === 0 ? " or later" : ""}`}
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Counters">
         <table>

@@ -66,7 +66,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
       const { port, nodeName, action, author, reason } = content.value;
       const done = (PortAction[action] ?? "changed").toLowerCase().replaceAll("_", " ");
       const [by, why] = [author && ` by ${author}`, reason && `: ${reason}`];
-      return { text: `${at(port, nodeName)}: ${done}${by}${why}`, tone: "plain", ...place(port), changes: true };
+      return { text: `${at(port, nodeName)}: ${done}${by}${why}`, tone: "person", ...place(port), changes: true };
     }
     case "portQuarantined":
       return { ...about("in quarantine", content.value.port, "bad", content.value.comment), changes: true };
@@ -85,6 +85,16 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     }
     case "nodeSilent":
       return { text: `${content.value.name} does not answer (${content.value.attribute})`, tone: "bad", guid: content.value.guid, port: 0 };
+    case "nodeAnswers":
+      return { text: `${content.value.name} answers again`, tone: "good", guid: content.value.guid, port: 0 };
+    case "linkUnused":
+      return { ...about("carries no data", content.value.a, "bad", content.value.reason), also: placesOf([content.value.b?.port]), changes: true };
+    case "linkUsedAgain":
+      return { ...about("carries data again", content.value.a, "good", ""), also: placesOf([content.value.b?.port]), changes: true };
+    case "linkHasErrors":
+      return { ...about("errors", content.value.a, "bad", content.value.what), also: placesOf([content.value.b?.port]) };
+    case "linkIsWell":
+      return { ...about("no errors any more", content.value.a, "good", ""), also: placesOf([content.value.b?.port]) };
     case "deviceFault":
       return { text: `${content.value.name}: ${content.value.what}`, tone: "bad", guid: content.value.guid, port: 0 };
     case "trap":
@@ -104,7 +114,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     case "operationChanged": {
       const one = content.value;
       const failed = one.state === OperationState.FAILED;
-      return { text: `${one.what || one.id}: ${stateText(one)}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : "plain" };
+      return { text: `${one.what || one.id}: ${stateText(one)}${one.note && `: ${one.note}`}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : one.asked?.author ? "person" : "plain" };
     }
     default:
       return { text: plain(content.case, content.value), tone: "plain" };

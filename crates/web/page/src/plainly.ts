@@ -4,7 +4,7 @@ import { layout } from "./store";
 
 /** A reason as people read it: nodes by their names, without the field of the request that it is about. */
 export function plainly(why: string, nodes: Layout | undefined = layout.value): string {
-  const named = why.replace(/\b0x[0-9a-f]{16}\b/g, (guid) => {
+  const named = why.replace(/ \(0x[0-9a-f]{16}\)/g, "").replace(/\b0x[0-9a-f]{16}\b/g, (guid) => {
     const node = nodes?.find(BigInt(guid));
     return node === undefined || nodes === undefined ? guid : nodes.names[node];
   });

@@ -63,7 +63,7 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
 
 /** How far it is, and who asked for it. */
 function State({ one, inForce }: { one: Operation; inForce: boolean }) {
-  const { state, asked, applied, cancelled, beginTime, endTime, sweep, error } = one;
+  const { state, asked, applied, cancelled, beginTime, endTime, sweep, error, note } = one;
   const applying = state === OperationState.APPLYING;
   return (
     <>
@@ -73,6 +73,7 @@ function State({ one, inForce }: { one: Operation; inForce: boolean }) {
           <progress max={one.steps} value={one.stepsDone} aria-label="Steps of the sweep" /> step {Math.min(one.stepsDone + 1, one.steps)} of {one.steps}: {STEPS[one.stepsDone] ?? "ends"}
         </p>
       )}
+      {note !== "" && <p class="quiet"><bdi>{note}</bdi></p>}
       {error !== "" && <Errors text={error} inForce={inForce} />}
       <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
       {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}

@@ -11,7 +11,7 @@ import { isRefused, many, shortName } from "./words";
 const NAMED_MAX = 8;
 
 /** What a sweep says of a device that has not confirmed everything. */
-const SLOW = /^(?:sweep \d+: )?node (0x[0-9a-f]{16}) did not take all of its settings$/;
+const SLOW = /(0x[0-9a-f]{16})\)? did not take all of its settings$/;
 
 /** The sentence that a plan begins with. */
 export function Answer({ one }: { one: Operation }) {

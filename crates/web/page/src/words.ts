@@ -1,6 +1,6 @@
 // Numbers, times and colours of health as people read them.
 import { HealthColor } from "../gen/weft/v1/health_pb";
-import { type Operation, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
+import { type Operation, OperationState } from "../gen/weft/v1/operation_pb";
 import type { Layout } from "./fabric";
 
 /** A GUID as the other tools write it. */
@@ -72,8 +72,8 @@ export function colorWords(color: HealthColor): ColorWords {
 }
 
 /** Whether a drain was not planned at all. */
-export function isRefused({ state, kind, plan, sweep }: Operation): boolean {
-  return state === OperationState.FAILED && kind === OperationKind.DRAIN && plan === undefined && sweep === 0n;
+export function isRefused({ state }: Operation): boolean {
+  return state === OperationState.REFUSED;
 }
 
 /** How far an operation is, in words. */
@@ -88,7 +88,9 @@ export function stateText(operation: Operation): string {
     case OperationState.DONE:
       return "done";
     case OperationState.FAILED:
-      return isRefused(operation) ? "refused" : operation.sweep > 0n ? "in force, not confirmed by all switches" : "failed";
+      return operation.sweep > 0n ? "in force, not confirmed by all switches" : "failed";
+    case OperationState.REFUSED:
+      return "refused";
     case OperationState.CANCELLED:
       return "given up";
     default:

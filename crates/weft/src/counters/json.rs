@@ -42,6 +42,7 @@ pub(crate) fn port(port: &v1::PortCounters) -> Value {
         "link_quality": port.link_quality,
         "lanes_down": port.lanes_down,
         "since": utc_json(port.since_time),
+        "errors_read": utc_json(port.errors_time),
         "bridges": port.bridges,
         "bridged": utc_json(port.bridged_time),
         "totals": totals(port.totals.as_ref()),

@@ -173,6 +173,12 @@ pub(crate) fn content_json(content: &Content) -> (&'static str, Value) {
             "node_silent",
             json!({ "guid": guid(node.guid), "name": node.name, "attribute": node.attribute }),
         ),
+        Content::NodeAnswers(node) => (
+            "node_answers",
+            json!({ "guid": guid(node.guid), "name": node.name }),
+        ),
+        Content::LinkHasErrors(link) => ("link_has_errors", link_health(link)),
+        Content::LinkIsWell(link) => ("link_is_well", link_health(link)),
         Content::DeviceFault(fault) => (
             "device_fault",
             json!({ "guid": guid(fault.guid), "name": fault.name, "what": fault.what }),
@@ -331,5 +337,13 @@ fn threshold_json(over: &v1::ThresholdExceeded) -> Value {
         "value": over.value,
         "threshold": over.threshold,
         "error_info": over.error_info,
+    })
+}
+
+fn link_health(link: &v1::LinkHealth) -> Value {
+    json!({
+        "a": port_json(link.a.as_ref()),
+        "b": link.b.as_ref().map(|far| port_json(Some(far))),
+        "what": link.what,
     })
 }

@@ -147,6 +147,11 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         Content::PortReleased(released) => {
             format!("quarantine is over: {}", port_name(released.port.as_ref()))
         }
+        Content::NodeAnswers(node) => format!("{} answers again", named(node.guid, &node.name)),
+        Content::LinkHasErrors(link) => {
+            format!("errors of the link {}: {}", health_ends(link), link.what)
+        }
+        Content::LinkIsWell(link) => format!("no errors any more: the link {}", health_ends(link)),
         Content::NodeSilent(node) => {
             format!(
                 "{} does not answer ({})",
@@ -241,6 +246,12 @@ pub(crate) fn line(event: &v1::WatchResponse) -> String {
         Content::AttachmentChanged(now) if now.attached => "the fabric is back".to_owned(),
         Content::AttachmentChanged(_) => "the fabric is gone".to_owned(),
     }
+}
+
+fn health_ends(link: &v1::LinkHealth) -> String {
+    let far = link.b.as_ref();
+    let far = far.map_or_else(String::new, |far| format!(" to {}", port_name(Some(far))));
+    format!("from {}{far}", port_name(link.a.as_ref()))
 }
 
 fn ends(link: &v1::LinkEvent) -> String {

@@ -225,7 +225,7 @@ impl Actor {
         let planned = match made {
             Ok(made) => self.made(made, operation, revision),
             Err(refusal) => {
-                self.operations.failed(&operation, &refusal.to_string());
+                self.not_done(&operation, &refusal);
                 Err(refusal)
             }
         };
@@ -240,7 +240,7 @@ impl Actor {
             None => {
                 let errors = findings.iter().map(ToString::to_string);
                 let why = errors.collect::<Vec<_>>().join("; ");
-                self.operations.failed(&operation, &why);
+                self.operations.refused(&operation, &why);
             }
             Some((id, plan)) => {
                 let flows = plan.flows.clone().into();
@@ -363,9 +363,18 @@ impl Actor {
         let operation = self.operations.begin(by, kind, state, &what)?.id;
         let undone = self.undo(undo, &operation).await;
         if let Err(refusal) = &undone {
-            self.operations.failed(&operation, &refusal.to_string());
+            self.not_done(&operation, refusal);
         }
         undone
+    }
+
+    /// Nothing comes of an operation: it was refused, or could not be tried.
+    fn not_done(&self, operation: &str, refusal: &Refusal) {
+        let why = refusal.to_string();
+        match refusal.is_failure() {
+            true => self.operations.failed(operation, &why),
+            false => self.operations.refused(operation, &why),
+        }
     }
 
     async fn undo(&mut self, undo: Undo, operation: &str) -> Result<Undone, Refusal> {

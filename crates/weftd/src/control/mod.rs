@@ -126,6 +126,16 @@ pub(crate) enum Refusal {
     Stopping,
 }
 
+impl Refusal {
+    /// Whether the daemon has failed, and does not refuse what it was asked for.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed(_) | Self::Stopping | Self::Detached(_) | Self::NotDurable { .. }
+        )
+    }
+}
+
 /// Settings of a configuration other than the subnet manager's.
 #[derive(Debug)]
 pub(crate) struct Configuration {

@@ -8,8 +8,7 @@ use weft_fabric::{CableIdentity, CableText};
 use weft_health::module_faults;
 
 use super::Services;
-use super::facts::Facts;
-use super::refusal::{not_there, wrong_field};
+use super::refusal::wrong_field;
 
 #[tonic::async_trait]
 impl CableService for Services {
@@ -24,8 +23,7 @@ impl CableService for Services {
         let cables = self.cables.borrow().clone();
         let (memory, module) = (cables.get(node, port), cables.module(node, port));
         if memory.is_none() && module.is_none() {
-            let what = format!("port: the cable in port {port} of node {node} has not been read");
-            return Err(not_there(&what, Facts::port(node, port)));
+            return Err(self.unread("the cable in", (node, port)));
         }
         let text = |field: CableText| {
             memory.map_or_else(String::new, |memory| CableIdentity::new(memory).text(field))

@@ -15,10 +15,9 @@ use weft_report::{Focus, Options};
 
 use super::counter_watch::{PORTS_WATCHED_MAX, WATCHERS};
 use super::counters_then::{Then, image_message, known_at};
-use super::facts::Facts;
 use super::limits::Watchers;
 use super::page::Page;
-use super::refusal::{not_there, wrong_field};
+use super::refusal::wrong_field;
 use super::{Key, Services, select};
 use crate::access::Client;
 
@@ -99,11 +98,7 @@ impl CounterService for Services {
         });
         let port = place.and_then(|place| v1::PortCounters::of(&totals, place, wanted));
         let port = port.map(|port| known_at(then.as_ref(), port));
-        let port = port.ok_or_else(|| {
-            let what =
-                format!("port: the counters of port {number} of node {node} have never been read");
-            not_there(&what, Facts::port(node, number))
-        })?;
+        let port = port.ok_or_else(|| self.unread("the counters of", (node, number)))?;
         Ok(Response::new(v1::GetPortCountersResponse {
             image: Some(image_message(image, then.as_ref())),
             port: Some(port),

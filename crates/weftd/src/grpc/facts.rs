@@ -215,7 +215,7 @@ fn of_reroute(error: &RerouteError) -> Facts {
         RerouteError::NotMaster { role } => Facts::none().with("role", role),
         RerouteError::Drain(DrainError::NoSwitch(switch)) => Facts::node(switch.guid),
         RerouteError::Drain(DrainError::HasHfis { switch, hfis }) => {
-            Facts::node(switch.guid).with("hfis", hfis)
+            Facts::node(switch.guid).with("hfis", hfis.len())
         }
         RerouteError::Drain(DrainError::NoLink { node, port }) => Facts::port(node.guid, *port),
         RerouteError::Drain(DrainError::NotDrained(target)) | RerouteError::CutsOff(target) => {

@@ -93,8 +93,7 @@ use weft_api::v1::web_service_server::WebServiceServer;
 use weft_api::v1::what_if_service_server::WhatIfServiceServer;
 use weft_api::{DESCRIPTORS, MAX_MESSAGE_LEN};
 use weft_emulator::control::Controller;
-use weft_fabric::CableMemories;
-use weft_fabric::Snapshot;
+use weft_fabric::{CableMemories, Guid, PortNum, Snapshot};
 use weft_manager::CommandError;
 use weft_report::{Point, Selection};
 use weft_web::Reach;
@@ -192,6 +191,20 @@ pub(crate) struct Services {
 }
 
 impl Services {
+    /// Nothing of a port was read: why, with the name that people know.
+    fn unread(&self, what: &str, (node, port): (Guid, PortNum)) -> Status {
+        let name = match self.hub.name_of(node) {
+            name if name.is_empty() => format!("node {node}"),
+            name => name,
+        };
+        let why = match self.hub.snapshot().topology.find(node) {
+            Some(_) => "not read yet",
+            None => "the node is not in the fabric",
+        };
+        let what = format!("port: nothing is known of {what} {name} port {port}: {why}");
+        refusal::not_there(&what, Facts::port(node, port))
+    }
+
     /// Refuses commands that only a master can execute.
     fn must_be_master(&self) -> Result<(), Status> {
         match self.hub.leader() {

@@ -14,9 +14,9 @@ use weft_api::v1::moment::Moment as Asked;
 use weft_fabric::Snapshot;
 use weft_history::{Reader, StateAnswer, StateHead, StateId, StatePieces, StateQuestion};
 
-use super::{Services, background};
 use super::details::{DOMAIN, bounded};
 use super::history::{millis, status};
+use super::{Services, background};
 use crate::event_hub::unix_time_ms;
 
 /// Reason of a moment of which nothing is known.

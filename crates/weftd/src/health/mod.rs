@@ -5,10 +5,12 @@
 //! |---|---|
 //! | this one | the task; what readers and other parts hold of it |
 //! | `state` | what is remembered from one page to the next |
+//! | `link_errors` | when links begin to have errors, and when they are well again |
 //! | `file` | the memory of nodes and links in the state directory |
 //! | `metrics` | colours and findings as metrics |
 
 mod file;
+mod link_errors;
 mod metrics;
 mod state;
 
@@ -31,6 +33,7 @@ use crate::query_thread::QuerySettings;
 use crate::request::{HealthState, Request, ask};
 
 pub(crate) use file::SeenFile;
+use link_errors::LinkErrorsTold;
 use state::State;
 
 /// Time between two pages at least, and at most.
@@ -105,6 +108,7 @@ pub(crate) struct Checker {
     events: broadcast::Receiver<Arc<Stamped>>,
     /// The colour that was last told as an event.
     told: Color,
+    link_errors: LinkErrorsTold,
 }
 
 impl Checker {
@@ -121,6 +125,7 @@ impl Checker {
             page,
             orders,
             told: Color::Green,
+            link_errors: LinkErrorsTold::default(),
         };
         let health = Health {
             page: reader,
@@ -271,9 +276,17 @@ impl Checker {
         }
     }
 
-    /// Tells a change of the colour, once a sweep has ended.
+    /// Tells changes of the colour and of links' errors, once a sweep has ended.
     fn tell(&mut self, page: &Page) {
-        let has_swept = self.sources.hub.journal().sweeps().next().is_some();
+        let hub = &self.sources.hub;
+        let has_swept = hub.journal().sweeps().next().is_some();
+        match hub.status().role {
+            SmState::MASTER if has_swept => {
+                let news = self.link_errors.news(page);
+                news.into_iter().for_each(|event| hub.tell(event));
+            }
+            _ => self.link_errors.forget(),
+        }
         if !has_swept || page.color == self.told {
             return;
         }

@@ -8,8 +8,8 @@ use weft_fabric::enums::SmState;
 use weft_fabric::intended::Intended;
 use weft_fabric::{Guid, Snapshot};
 use weft_health::{
-    ErrorLog, Forgotten, LastSweep, LossLog, Memory, Moment, Page, PointError, RequestLog, Shape,
-    Silent, Target, check,
+    ErrorLog, Forgotten, Idle, LastSweep, LossLog, Memory, Moment, Page, PointError, RequestLog,
+    Shape, Silent, Target, check,
 };
 use weft_manager::SweepReport;
 use weft_manager::cables::CableMemories;
@@ -54,8 +54,8 @@ pub(super) struct State {
     last_sweep: Option<LastSweep>,
     held: HealthState,
     shape: Shape,
-    /// Generation of the snapshot, and changes of the memory, for which it was computed.
-    computed_for: Option<(u64, u64)>,
+    /// Generation of the snapshot, changes of the memory, and what carries no data, for which it was computed.
+    computed_for: Option<(u64, u64, Idle)>,
     /// Changes of the memory that are stored, and when that was done.
     saved: (u64, u64),
     failed: Option<String>,
@@ -167,10 +167,12 @@ impl State {
         let now = now();
         self.advance(now, known);
         let snapshot = &*known.snapshot;
-        let computed_for = (snapshot.generation, self.memory.changes());
-        if self.computed_for != Some(computed_for) {
-            self.shape = Shape::of(&snapshot.topology, &self.memory);
-            self.computed_for = Some(computed_for);
+        let topology = &snapshot.topology;
+        let idle = Idle::of(topology, &self.held.drains, self.last_sweep.as_ref());
+        let computed_for = Some((snapshot.generation, self.memory.changes(), idle.clone()));
+        if self.computed_for != computed_for {
+            self.shape = Shape::of(topology, &self.memory, idle);
+            self.computed_for = computed_for;
         }
         let status = &known.status;
         let none = Arc::new(CableMemories::default());

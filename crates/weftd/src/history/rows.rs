@@ -10,7 +10,7 @@ use weft_manager::port_totals::PortTotals;
 use crate::event_hub::Stamped;
 
 /// Kinds that the log has as warnings.
-const WARNINGS: [&str; 25] = [
+const WARNINGS: [&str; 26] = [
     "node_vanished",
     "link_vanished",
     "node_silent",
@@ -18,6 +18,7 @@ const WARNINGS: [&str; 25] = [
     "promise_broken",
     "state_refused",
     "link_unused",
+    "link_has_errors",
     "port_quarantined",
     "trap_storm",
     "multicast_storm",

@@ -1,26 +1,37 @@
 //! Progress of operations, from the events of the sweeps that apply them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{self, Instant, MissedTickBehavior};
 use weft_api::v1::watch_response::Content;
 use weft_api::v1::{self, OperationState, SweepPhase};
 use weft_manager::SweepReport;
 
-use super::records::STEPS;
+use super::attempts::Judgement;
+use super::records::{Record, STEPS};
 use super::{Operations, ended};
 use crate::event::DaemonEvent;
+
+/// How often it is looked whether sweeps have tried for long enough.
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
 
 /// Keeps operations up to date until the daemon ends.
 pub(crate) async fn follow(operations: Arc<Operations>) {
     let mut events = operations.hub.subscribe(None).coming;
     let current = operations.hub.journal().current();
     let mut running = current.map_or(0, |sweep| sweep.number);
+    let mut looks = time::interval(LOOKS_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        match events.recv().await {
-            Ok(event) => operations.note(&event.content, &mut running),
-            Err(RecvError::Lagged(_)) => operations.catch_up(),
-            Err(RecvError::Closed) => return,
+        tokio::select! {
+            event = events.recv() => match event {
+                Ok(event) => operations.note(&event.content, &mut running),
+                Err(RecvError::Lagged(_)) => operations.catch_up(),
+                Err(RecvError::Closed) => return,
+            },
+            _ = looks.tick() => operations.catch_up(),
         }
     }
 }
@@ -60,33 +71,27 @@ impl Operations {
         }
     }
 
-    /// Ends operations whose sweep has ended.
+    /// Ends operations whose sweep has ended, unless it is tried again.
     pub(super) fn catch_up(&self) {
+        self.catch_up_at(Instant::now());
+    }
+
+    /// The same at a given time.
+    pub(super) fn catch_up_at(&self, now: Instant) {
         let reports: Vec<Arc<SweepReport>> = self.hub.journal().sweeps().cloned().collect();
         let mut records = self.records();
         let applying = records.applying().filter(|record| !record.switches);
-        for record in applying {
-            let operation = &mut record.operation;
-            // The first sweep that has seen the change.
-            let seen = |report: &&Arc<SweepReport>| report.number >= operation.sweep;
-            let Some(report) = reports.iter().rev().find(seen) else {
-                continue;
-            };
-            if operation.sweep == 0 {
-                continue;
+        for record in applying.filter(|record| record.operation.sweep > 0) {
+            let before = (record.state(), record.operation.sweep);
+            for report in reports.iter().rev() {
+                record.swept(report, now);
             }
-            let confirmed = report.unfinished.is_empty() || report.only_links;
-            if confirmed {
-                operation.steps_done = STEPS;
+            if record.state() == OperationState::Applying && record.attempts.is_too_long(now) {
+                record.gives_up();
             }
-            let sweep = format!("sweep {}: {}", report.number, report.unfinished.join("; "));
-            let failed = [(!confirmed).then_some(&sweep), record.not_switched.as_ref()];
-            let failed: Vec<&str> = failed.into_iter().flatten().map(|why| &**why).collect();
-            match failed.is_empty() {
-                true => ended(operation, OperationState::Done, ""),
-                false => ended(operation, OperationState::Failed, &failed.join("; ")),
+            if before != (record.state(), record.operation.sweep) {
+                self.tell(DaemonEvent::Operation(Box::new(record.operation.clone())));
             }
-            self.tell(DaemonEvent::Operation(Box::new(operation.clone())));
         }
     }
 
@@ -94,8 +99,51 @@ impl Operations {
     fn lost(&self, why: &str) {
         let mut records = self.records();
         for record in records.applying() {
+            record.operation.note.clear();
             ended(&mut record.operation, OperationState::Failed, why);
             self.tell(DaemonEvent::Operation(Box::new(record.operation.clone())));
         }
+    }
+}
+
+impl Record {
+    /// A sweep has ended: the operation ends with it, or goes on with the next one.
+    fn swept(&mut self, report: &SweepReport, now: Instant) {
+        let operation = &mut self.operation;
+        if operation.state() != OperationState::Applying || report.number < operation.sweep {
+            return;
+        }
+        let judgement = self.attempts.judge(report, operation.kind(), now);
+        operation.note = self.attempts.note();
+        match judgement {
+            Judgement::Confirmed => {
+                operation.steps_done = STEPS;
+                self.ends(None);
+            }
+            Judgement::TriedAgain => {
+                operation.sweep = report.number + 1;
+                operation.steps_done = 0;
+            }
+            Judgement::Failed => self.gives_up(),
+        }
+    }
+
+    /// What devices have not taken by now is not waited for any more.
+    fn gives_up(&mut self) {
+        let why = self.attempts.left_undone().to_owned();
+        self.operation.note.clear();
+        self.ends(Some(why));
+    }
+
+    fn ends(&mut self, failed: Option<String>) {
+        let why: Vec<String> = failed
+            .into_iter()
+            .chain(self.not_switched.clone())
+            .collect();
+        let state = match why.is_empty() {
+            true => OperationState::Done,
+            false => OperationState::Failed,
+        };
+        ended(&mut self.operation, state, &why.join("; "));
     }
 }

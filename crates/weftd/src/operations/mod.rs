@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `records` | what is remembered of each |
 //! | `follow` | progress, from the events of sweeps |
+//! | `attempts` | sweeps that try again what devices have not taken |
 
+mod attempts;
 mod follow;
 mod records;
 
@@ -167,6 +169,14 @@ impl Operations {
         self.change(
             |one| one.is(id) && !one.has_ended(),
             |operation| ended(operation, OperationState::Failed, why),
+        );
+    }
+
+    /// It cannot be done as the fabric or the configuration is: nothing was changed.
+    pub(crate) fn refused(&self, id: &str, why: &str) {
+        self.change(
+            |one| one.is(id) && !one.has_ended(),
+            |operation| ended(operation, OperationState::Refused, why),
         );
     }
 
@@ -367,6 +377,7 @@ fn word(state: OperationState) -> &'static str {
         OperationState::Applying => "applying",
         OperationState::Done => "done",
         OperationState::Failed => "failed",
+        OperationState::Refused => "refused",
         OperationState::Cancelled => "cancelled",
     }
 }

@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use weft_api::v1::{self, OperationState};
 
 use super::OperationError;
+use super::attempts::Attempts;
 
 /// Operations that are remembered: the oldest that has ended is forgotten, or else the oldest.
 pub(crate) const KEPT: usize = 128;
@@ -28,6 +29,8 @@ pub(super) struct Record {
     pub(super) switches: bool,
     /// Ports that were not switched, and why; none where all were.
     pub(super) not_switched: Option<String>,
+    /// The sweeps that have tried to write it.
+    pub(super) attempts: Attempts,
     cancelled: watch::Sender<bool>,
 }
 
@@ -109,6 +112,7 @@ impl Records {
             flows: None,
             switches: false,
             not_switched: None,
+            attempts: Attempts::default(),
             cancelled,
         });
         hears

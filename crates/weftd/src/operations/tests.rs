@@ -26,6 +26,7 @@ fn sweep_ends(hub: &EventHub, number: u64, unfinished: &[&str]) {
     hub.tell(DaemonEvent::Fabric(Event::SweepEnded(SweepReport {
         number,
         unfinished: unfinished.iter().map(|one| (*one).to_owned()).collect(),
+        unfinished_devices: unfinished.len() as u32,
         ..SweepReport::default()
     })));
 }
@@ -83,19 +84,98 @@ async fn a_plan_goes_from_state_to_state() {
 async fn a_sweep_that_ended_before_it_was_known_counts() {
     let (hub, operations) = new();
     let begun = begin(&operations, "", OperationState::Applying);
-    sweep_ends(&hub, 4, &["core1 does not answer"]);
+    sweep_ends(&hub, 4, &[]);
     operations.sweeps(&begun.id, 4);
+    let done = settled(&operations, &begun.id).await;
+    assert_eq!((done.state(), &*done.note), (OperationState::Done, ""));
+}
+
+#[tokio::test]
+async fn what_devices_take_in_a_later_sweep_is_done() {
+    let (hub, operations) = new();
+    let begun = begin(&operations, "", OperationState::Applying);
+    operations.sweeps(&begun.id, 4);
+    sweep_ends(&hub, 4, &["core1 does not answer", "core2 does not answer"]);
+    operations.catch_up();
+    let tries = operations.get(&begun.id).unwrap();
+    assert_eq!((tries.state(), tries.sweep), (OperationState::Applying, 5));
+    assert_eq!(
+        tries.note,
+        "the next sweep tries again: sweep 4: core1 does not answer; core2 does not answer"
+    );
+    sweep_ends(&hub, 5, &["core1 does not answer"]);
+    sweep_ends(&hub, 6, &[]);
+    operations.catch_up();
+    let done = settled(&operations, &begun.id).await;
+    assert_eq!((done.state(), &*done.error), (OperationState::Done, ""));
+    assert_eq!((done.steps_done, done.sweep), (STEPS, 6));
+    assert_eq!(
+        done.note,
+        "in force after 3 sweeps; 2 devices were slow and asked again"
+    );
+}
+
+#[tokio::test]
+async fn what_devices_never_take_fails_after_some_sweeps() {
+    let (hub, operations) = new();
+    let begun = begin(&operations, "", OperationState::Applying);
+    operations.sweeps(&begun.id, 4);
+    for sweep in 4..4 + u64::from(attempts::SWEEPS_MAX) {
+        operations.catch_up();
+        let applies = operations.get(&begun.id).unwrap();
+        assert_eq!(applies.state(), OperationState::Applying, "{sweep}");
+        sweep_ends(&hub, sweep, &["core1 does not answer"]);
+    }
+    operations.catch_up();
     let failed = settled(&operations, &begun.id).await;
     assert_eq!(failed.state(), OperationState::Failed);
+    assert_eq!(failed.error, "sweep 7: core1 does not answer");
+    assert_eq!(failed.note, "");
+}
+
+#[tokio::test]
+async fn where_no_sweep_tries_again_it_fails_after_a_while() {
+    let (hub, operations) = new();
+    let begun = begin(&operations, "", OperationState::Applying);
+    operations.sweeps(&begun.id, 4);
+    sweep_ends(&hub, 4, &["core1 does not answer"]);
+    let now = Instant::now();
+    for (passed, expected) in [
+        (Duration::ZERO, OperationState::Applying),
+        (
+            attempts::LONGEST - Duration::from_secs(1),
+            OperationState::Applying,
+        ),
+        (
+            attempts::LONGEST + Duration::from_secs(1),
+            OperationState::Failed,
+        ),
+    ] {
+        operations.catch_up_at(now + passed);
+        let one = operations.get(&begun.id).unwrap();
+        assert_eq!(one.state(), expected, "after {passed:?}");
+    }
+    let failed = operations.get(&begun.id).unwrap();
+    assert_eq!(failed.error, "sweep 4: core1 does not answer");
+}
+
+#[tokio::test]
+async fn a_sweep_that_was_asked_for_ends_with_itself() {
+    let (hub, operations) = new();
+    let (kind, state) = (OperationKind::Sweep, OperationState::Applying);
+    let begun = operations
+        .begin(&Origin::default(), kind, state, "sweep")
+        .unwrap();
+    operations.sweeps(&begun.id, 4);
+    sweep_ends(&hub, 4, &["core1 does not answer"]);
+    operations.catch_up();
+    let failed = settled(&operations, &begun.id).await;
     assert_eq!(failed.error, "sweep 4: core1 does not answer");
 }
 
 #[tokio::test]
 async fn an_operation_that_switches_ports_ends_with_the_sweep_that_has_seen_them() {
-    for (seen, expected) in [
-        (Some(6), OperationState::Done),
-        (None, OperationState::Failed),
-    ] {
+    for (seen, sweeps) in [(Some(6), ""), (None, "in force after 3 sweeps")] {
         let (hub, operations) = new();
         let begun = begin(&operations, "", OperationState::Applying);
         operations.switches(&begun.id);
@@ -117,7 +197,9 @@ async fn an_operation_that_switches_ports_ends_with_the_sweep_that_has_seen_them
         sweep_ends(&hub, 6, &[]);
         operations.catch_up();
         let ended = settled(&operations, &begun.id).await;
-        assert_eq!(ended.state(), expected, "{ended:?}");
+        assert_eq!(ended.state(), OperationState::Done, "{ended:?}");
+        assert!(ended.note.starts_with(sweeps), "{ended:?}");
+        assert_eq!(ended.note.is_empty(), sweeps.is_empty(), "{ended:?}");
     }
 }
 
@@ -128,7 +210,7 @@ async fn an_operation_whose_ports_were_not_all_switched_has_failed_and_names_the
         (&[][..], port.to_owned()),
         (
             &["core1 does not answer"],
-            format!("sweep 4: core1 does not answer; {port}"),
+            format!("sweep 7: core1 does not answer; {port}"),
         ),
     ] {
         let (hub, operations) = new();
@@ -137,6 +219,10 @@ async fn an_operation_whose_ports_were_not_all_switched_has_failed_and_names_the
         operations.sweeps(&begun.id, 3);
         operations.switched(&begun.id, Some(port.to_owned()), Some(4));
         sweep_ends(&hub, 4, unfinished);
+        operations.catch_up();
+        for sweep in 5..4 + u64::from(attempts::SWEEPS_MAX) {
+            sweep_ends(&hub, sweep, unfinished);
+        }
         operations.catch_up();
         let failed = settled(&operations, &begun.id).await;
         assert_eq!(failed.state(), OperationState::Failed);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
+use weft_emulator::server::DEFAULT_ADDRESS;
 use weft_interop::Running;
 
 use crate::harness::{signal, text, wait_for, wait_for_links};
@@ -60,6 +61,62 @@ impl Emulator {
     pub(crate) fn kill(mut self) {
         self.process.kill();
     }
+}
+
+/// Without a state directory the socket is where `weft-emulator ctl` looks, for one of several daemons. It is one path for the
+/// whole machine: another emulator may have it already.
+#[test]
+fn a_daemon_without_a_state_directory_listens_where_ctl_looks_or_says_who_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemons: Vec<Running> = (0..2)
+        .map(|number| {
+            let log = dir.path().join(format!("log-{number}"));
+            let mut command = program(Path::new(env!("CARGO_BIN_EXE_weftd")));
+            command.args(["--emulate", "fattree:16,radix=8"]);
+            command.args(["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]);
+            command.stderr(std::fs::File::create(&log).unwrap());
+            let daemon = Running::start(command.stdout(Stdio::null()));
+            let said = wait_for(|| {
+                let log = std::fs::read_to_string(&log).ok()?;
+                let mut lines = log.lines();
+                let said = lines.find(|line| line.contains(" faults by hand: "))?;
+                Some(said.to_owned())
+            });
+            match said.contains("no faults by hand") {
+                true => assert!(
+                    said.contains(DEFAULT_ADDRESS) && said.contains("--control chooses another"),
+                    "{said}"
+                ),
+                false => {
+                    assert_eq!(number, 0, "{said}");
+                    let cut = ["ctl", "link-down", "edge1:5"];
+                    let cut = output(program(weft_emulator()).args(cut));
+                    assert!(text(&cut.stdout).starts_with("cable cut: edge1:5 (to core"));
+                }
+            }
+            daemon
+        })
+        .collect();
+    drop(daemons);
+}
+
+#[test]
+fn ctl_says_where_the_socket_is_to_be_found() {
+    let mut cut = program(weft_emulator());
+    cut.args([
+        "ctl",
+        "link-down",
+        "edge1:5",
+        "--connect",
+        "unix:/nonexistent/s",
+    ]);
+    let refused = output(&mut cut);
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success());
+    assert!(
+        said.contains("cannot be reached") && said.contains("--connect"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -7,8 +7,10 @@ use tonic::Code;
 use tonic_types::StatusExt;
 use weft_api::client::Client;
 use weft_api::v1;
+use weft_interop::Running;
 
-use crate::harness::{Daemon, wait_for, weft};
+use crate::emulator::Emulator;
+use crate::harness::{Daemon, Start, wait_for, weft};
 use crate::process::{Reading, program};
 
 /// Four edge switches with four hosts each under four cores.
@@ -95,6 +97,43 @@ fn a_drain_is_an_operation_from_plan_to_end() {
         .collect();
     kinds.dedup();
     assert_eq!(kinds, ["sweep", "roll_back", "drain"]);
+}
+
+#[test]
+fn a_drain_goes_on_while_a_switch_is_silent_and_is_done_when_it_has_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let emulator = Emulator::start(TREE, &dir.path().join("fabric"));
+    let daemon = Start::connected(&emulator.socket()).up();
+    emulator.change(&["silence", "edge2"]);
+    let mut drain = program(weft());
+    drain.args(["--address", &daemon.api, "drain", "node:core1"]);
+    let mut drain = Running::start(drain.stdout(Stdio::null()));
+    let tries = wait_for(|| {
+        let all = list(&daemon);
+        let noted = |one: &&Value| !one["note"].as_str().unwrap().is_empty();
+        all.iter().find(noted).cloned()
+    });
+    assert_eq!(tries["state"], "applying", "{tries}");
+    assert!(
+        tries["note"].as_str().unwrap().contains("edge2 (0x"),
+        "{tries}"
+    );
+    emulator.change(&["speak", "edge2"]);
+    let id = tries["id"].as_str().unwrap();
+    let done = json(&daemon.weft_ok(&["operation", "wait", id, "--json"]));
+    assert_eq!(
+        (&done["state"], &done["error"]),
+        (&"done".into(), &"".into())
+    );
+    let note = done["note"].as_str().unwrap();
+    assert!(
+        note.starts_with("in force after ")
+            && note.ends_with("; 1 device was slow and asked again"),
+        "{note}"
+    );
+    let shown = daemon.weft_ok(&["operation", "show", id]);
+    assert!(shown.contains(&format!(": done: {note}")), "{shown}");
+    assert!(drain.wait().unwrap().success());
 }
 
 #[test]

@@ -133,6 +133,7 @@ impl Image {
             counters: columns::read(&mut from, ports)?,
             lanes: columns::read::<{ VlCounter::COUNT }>(&mut from, lanes)?,
             quality: sums.quality.clone(),
+            errors_at: vec![0; ports],
             cleared: vec![0; ports],
             known: vec![true; ports],
         });

@@ -207,15 +207,15 @@ impl Devices {
         });
     }
 
-    /// A node has answered, with its round-trip time in nanoseconds if known.
-    pub(crate) fn answered(&mut self, number: u32, now: Tick, round_trip_ns: Option<u64>) {
+    /// A node has answered, with its round-trip time in nanoseconds if known; returns whether it was silent before.
+    pub(crate) fn answered(&mut self, number: u32, now: Tick, round_trip_ns: Option<u64>) -> bool {
         let device = &mut self[number];
         device.health.answered_at = now;
         if let Some(ns) = round_trip_ns {
             device.health.round_trip.sample(ns);
         }
         let guid = device.identity.guid;
-        self.silent.remove(&guid);
+        self.silent.remove(&guid)
     }
 
     /// Nodes that did not answer the last request, by GUID.

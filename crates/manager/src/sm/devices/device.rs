@@ -77,6 +77,15 @@ impl Device {
         node.map_or(self.identity.said_switch, Node::is_switch)
     }
 
+    /// Its name with its GUID; one that has never told its name has the GUID alone.
+    pub(crate) fn label(&self) -> String {
+        let guid = self.identity.guid;
+        match self.observed.node.as_deref().map(Node::name) {
+            Some(name) if !name.is_empty() => format!("{name} ({guid})"),
+            _ => format!("node {guid}"),
+        }
+    }
+
     /// Its port that has a LID: a switch's port 0, an HFI's port by which it was reached.
     pub(crate) fn end_port(&self) -> PortNum {
         if self.is_switch() {

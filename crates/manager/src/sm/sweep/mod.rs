@@ -103,6 +103,12 @@ impl Sweep {
         }
     }
 
+    /// Notes a device that has not answered, or has not taken all that it was to take.
+    pub(super) fn unfinished_device(&mut self, what: String) {
+        self.report.unfinished_devices += 1;
+        self.unfinished(what);
+    }
+
     /// Notes a link that cannot be used yet: it came, went or changed during the sweep, or one of its ends is not ready.
     pub(super) fn unfinished_link(&mut self, what: String) {
         self.unfinished_links += 1;
@@ -113,6 +119,7 @@ impl Sweep {
     pub(super) fn forget_unfinished(&mut self) {
         self.report.unfinished.clear();
         (self.more_unfinished, self.unfinished_links) = (0, 0);
+        self.report.unfinished_devices = 0;
     }
 
     /// Completes the list of what could not be done.

@@ -111,7 +111,8 @@ test("what the daemon says of a node has its name, and many slow devices are one
   assert.equal(plainly(`port: the cable in port 44 of node ${guid(0)} has not been read`, nodes), "the cable in port 44 of edge1 has not been read");
   assert.equal(plainly("no node 0x00000000000000ff in the fabric", nodes), "no node 0x00000000000000ff in the fabric");
   assert.equal(plainly(`node ${guid(0)} is silent`, undefined), `node ${guid(0)} is silent`);
-  const slow = (node) => `node ${guid(node)} did not take all of its settings`;
+  assert.equal(plainly(`core1 (${guid(2)}) answers`, nodes), "core1 answers");
+  const slow = (node) => `${node === 0 ? `node ${guid(node)}` : `core1 (${guid(node)})`} did not take all of its settings`;
   assert.deepEqual(undone(`sweep 9: ${slow(0)}; ${slow(2)}; and 7 more`, nodes), { slow: ["edge1", "core1"], rest: ["and 7 more"] });
   assert.deepEqual(undone("the fabric has changed since", nodes), { slow: [], rest: ["the fabric has changed since"] });
 });
