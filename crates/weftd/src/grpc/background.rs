@@ -46,7 +46,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_is_an_error_for_who_waits() {
-        let status = begin(|| panic!("on purpose")).await.map(|()| ());
+        let status = begin::<()>(|| panic!("on purpose")).await;
         assert_eq!(status.unwrap_err().code(), tonic::Code::Internal);
     }
 }
