@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-23SGYGGM.js", include_bytes!("chunk-23SGYGGM.js")),
-    ("/chunk-J553WWPK.js", include_bytes!("chunk-J553WWPK.js")),
-    ("/chunk-RXICDMZI.js", include_bytes!("chunk-RXICDMZI.js")),
+    ("/chunk-2VHFFPCT.js", include_bytes!("chunk-2VHFFPCT.js")),
+    ("/chunk-OQPX6NV6.js", include_bytes!("chunk-OQPX6NV6.js")),
+    ("/chunk-VFTVUWRU.js", include_bytes!("chunk-VFTVUWRU.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-MFDDX4EQ.js", include_bytes!("view-MFDDX4EQ.js")),
-    ("/views-KYS2INRC.js", include_bytes!("views-KYS2INRC.js")),
+    ("/view-PPQIGNJ2.js", include_bytes!("view-PPQIGNJ2.js")),
+    ("/views-LWGDXOA2.js", include_bytes!("views-LWGDXOA2.js")),
 ]

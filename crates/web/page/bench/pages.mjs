@@ -12,6 +12,8 @@ import { load } from "../tests/unit/load.mjs";
 
 /** Time until what pages ask at first is answered, seconds. */
 const SETTLED = 15;
+/** Time in which all pages know the fabric, or something is wrong, seconds. */
+const OPENED_MAX = 60;
 /** Hundredths of a second, in which Linux tells times of processes (USER_HZ, proc(5)). */
 const TICKS = 100;
 
@@ -57,7 +59,7 @@ async function measure(address, pid, pages = "10", seconds = "60") {
     worker.once("message", done);
     worker.postMessage("state");
   })));
-  while ((await states()).some(({ hosts }) => hosts === 0)) await sleep(1);
+  await opened(states);
   await sleep(SETTLED);
   const first = await states();
   const open = await share(pid, span);
@@ -73,6 +75,18 @@ async function measure(address, pid, pages = "10", seconds = "60") {
   console.log(`${last[0].hosts.toLocaleString("en")} hosts, ${pages} pages, load ${loadavg()[0].toFixed(1)}`);
   console.log(`asked and received a second: ${rates.join(", ")}`);
   console.log(`of a core: ${percent(before)} before, ${percent(open)} with pages, ${percent(after)} after: ${percent(open - (before + after) / 2)} for the pages`);
+}
+
+/** Waits until all pages know the fabric. */
+async function opened(states) {
+  const end = performance.now() + OPENED_MAX * 1_000;
+  for (;;) {
+    const now = await states();
+    const waiting = now.filter(({ hosts }) => hosts === 0);
+    if (waiting.length === 0) return;
+    if (performance.now() > end) throw new Error(`${waiting.length} of ${now.length} pages know no fabric after ${OPENED_MAX} s: ${waiting[0].lost || "it has no hosts"}`);
+    await sleep(1);
+  }
 }
 
 function sumOf(states) {

@@ -94,6 +94,6 @@ export function Counters({ guid, number }: { guid: bigint; number: number }) {
 
 /** Rate and quality of the link of a port. */
 function Link({ port }: { port: PortCounters | undefined }) {
-  const rate = port?.rateGbps ?? 0;
-  return <>{rate > 0 && `${rate} Gb/s, `}link quality {port?.linkQuality ?? 0} of 5</>;
+  if (port === undefined) return <>Nothing was read of this port</>;
+  return <>{port.rateGbps > 0 && `${port.rateGbps} Gb/s, `}link quality {port.linkQuality} of 5</>;
 }

@@ -65,6 +65,7 @@ void main() {
     if (shape == 8.0 && p.x > (1.0 - place.y) * 0.5) discard;
     if (shape == 5.0 && min(p.x, p.y) > 0.34) discard;
     if (shape == 7.0 && p.y > 0.34) discard;
+    if (shape == 10.0 && p.x > p.y) discard;
   }
   drawn = side >= 4.0 && shape == 9.0 && isRim ? rim : color;
 }`;
@@ -103,7 +104,7 @@ const TEXTURE_WIDE = 2048;
 const NOTHING = 255;
 
 /** Shapes by kind, each of one alone: 1 a diamond, 2 a frame, 3 a cross, 4 a triangle, 5 a plus, 6 a hollow diamond, 7 a bar, 8 a
- * triangle upside down. page.css has the same for the legend. */
+ * triangle upside down, 10 two triangles tip to tip. page.css has the same for the legend. */
 const SHAPES: Record<number, number> = {
   [Shade.Errors]: 1,
   [Shade.Drained]: 2,
@@ -113,6 +114,7 @@ const SHAPES: Record<number, number> = {
   [Shade.Flapping]: 6,
   [Shade.Disabled]: 7,
   [Shade.OutOfUse]: 8,
+  [Shade.Other]: 10,
 };
 /** A square with the frame of what is drained. */
 export const FRAMED = 9;

@@ -4,7 +4,8 @@ import { OperationState } from "../gen/weft/v1/operation_pb";
 import { PortAction } from "../gen/weft/v1/port_pb";
 import type { NamedPort, PortId } from "../gen/weft/v1/types_pb";
 import type { WatchResponse } from "../gen/weft/v1/watch_pb";
-import { colorWords, guidText, stateText } from "./words";
+import { stateText, undoneText } from "./operation_words";
+import { colorWords, guidText } from "./words";
 
 /** A node, or a port of it. */
 export interface Place {
@@ -114,7 +115,7 @@ function lineOf(content: WatchResponse["content"]): Line | undefined {
     case "operationChanged": {
       const one = content.value;
       const failed = one.state === OperationState.FAILED;
-      return { text: `${one.what || one.id}: ${stateText(one)}${one.note && `: ${one.note}`}${one.error && `: ${one.error}`}`, tone: failed ? "bad" : one.asked?.author ? "person" : "plain" };
+      return { text: `${one.what || one.id}: ${stateText(one)}${one.note && `: ${undoneText(one.note)}`}${one.error && `: ${undoneText(one.error)}`}`, tone: failed ? "bad" : one.asked?.author ? "person" : "plain" };
     }
     default:
       return { text: plain(content.case, content.value), tone: "plain" };

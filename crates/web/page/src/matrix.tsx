@@ -13,7 +13,7 @@ import { colorOf, css, ground, ink, isDark } from "./palette";
 import { meansOfSpan } from "./past";
 import { ErrorsRamp, Ramp } from "./ramp";
 import { saveCsv, savePng } from "./save";
-import { beat, columns, layout, scheme, shades, theme } from "./store";
+import { beat, columns, hasErrors, layout, scheme, shades, theme } from "./store";
 import { many } from "./words";
 
 /** Multiple of the mean that has the strongest colour, and from which on a pair is listed. */
@@ -36,7 +36,7 @@ export function Matrix({ by, asked, pods }: { by: MatrixPaint; asked: number; po
   const [nodes, now, own] = [layout.value, columns.value, shades.value];
   const canGroup = useMemo(() => nodes !== undefined && hasGroups(nodes, tier), [nodes, tier]);
   const grouped = canGroup && pods;
-  const found = useMemo(() => (nodes === undefined || now === undefined ? undefined : pairsOf(nodes, tier, grouped, now.get(Kind.Load), now.get(Kind.Errors), own)), [nodes, now, own, tier, grouped]);
+  const found = useMemo(() => (nodes === undefined || now === undefined ? undefined : pairsOf(nodes, tier, grouped, now.get(Kind.Load), now.get(Kind.Errors), own, (port) => hasErrors(now, port))), [nodes, now, own, tier, grouped]);
   return (
     <section class="alone">
       <h1>Links between tiers</h1>
@@ -98,7 +98,7 @@ function timesText(times: number): string {
 
 /** Whether a pair has errors of which the last reading counted no more: its colour would be that of none. */
 function hasNoRate(pair: Pair): boolean {
-  return pair.wrong && (pair.errors === 0 || pair.errors === UNKNOWN);
+  return pair.hasErrors && (pair.errors === 0 || pair.errors === UNKNOWN);
 }
 
 function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPaint }) {
@@ -142,9 +142,8 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
     });
     context.strokeStyle = css(colorOf(Shade.Drained, dark));
     context.lineWidth = 1;
-    const isDrained = ({ port }: Pair) => [port, nodes.peers[port]].some((end) => shades.value[end] === Shade.Drained);
     for (const pair of side > 3 ? pairs.values() : []) {
-      if (isDrained(pair)) context.strokeRect(pair.x * side + 0.5, pair.y * side + 0.5, side - gap - 1, side - gap - 1);
+      if (pair.drained > 0) context.strokeRect(pair.x * side + 0.5, pair.y * side + 0.5, side - gap - 1, side - gap - 1);
     }
     const chosen = pairs.get(cell.value);
     if (chosen !== undefined) {
@@ -155,7 +154,7 @@ function Drawn({ nodes, found, by }: { nodes: Layout; found: Pairs; by: MatrixPa
       context.strokeRect(chosen.x * side + inset, chosen.y * side + inset, side - gap - 2 * inset, side - gap - 2 * inset);
     }
   };
-  const words = (pair: Pair) => `${found.lowerName(pair.lower)} × ${found.upperName(pair.upper)}: ${pair.up} of ${pair.links} up, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row, errors ${errorsText(pair.errors)}`;
+  const words = (pair: Pair) => `${found.lowerName(pair.lower)} × ${found.upperName(pair.upper)}: ${pair.up} of ${pair.links} up${pair.drained > 0 ? `, ${pair.drained} of ${pair.links} drained` : ""}, busiest ${percent(pair.load)}, ${timesText(pair.times)} times the mean of its row, errors ${errorsText(pair.errors, pair.hasErrors)}`;
   const lead = (pair: Pair) => go({ kind: "focus", guid: nodes.guids[nodes.nodeOf[pair.port]], port: nodes.number(pair.port) });
   const key = (event: KeyboardEvent) => {
     const [move, chosen] = [ARROWS[event.key], found.pairs.get(cell.value)];
@@ -238,7 +237,7 @@ function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: Matri
                   <td class="number">{pair.links}</td>
                   <td class="number">{percent(pair.load)}</td>
                   <td class="number">{timesText(pair.times)}</td>
-                  <td class="number">{errorsText(pair.errors, hasNoRate(pair))}</td>
+                  <td class="number">{errorsText(pair.errors, pair.hasErrors)}</td>
                 </tr>
               ))}
             </tbody>
@@ -250,9 +249,11 @@ function AllPairs({ nodes, found, by }: { nodes: Layout; found: Pairs; by: Matri
   );
 }
 
+/** The pairs with the highest value first; of errors, those before them that the page of health says have some. */
 function byValue(found: Pairs, by: "load" | "errors"): Pair[] {
   const pairs = [...found.pairs.values()];
-  return byShare([...pairs.keys()], (at) => pairs[at][by]).map((at) => pairs[at]);
+  const ordered = byShare([...pairs.keys()], (at) => pairs[at][by]).map((at) => pairs[at]);
+  return by === "load" ? ordered : [...ordered.filter((pair) => pair.hasErrors), ...ordered.filter((pair) => !pair.hasErrors)];
 }
 
 /** The switches of a pair, with the ways to them. */

@@ -20,6 +20,10 @@ export interface Pair {
   /** Whether a link is in trouble, and whether that is more than errors. */
   wrong: boolean;
   broken: boolean;
+  /** Whether a link has errors, though the last reading may have counted no more. */
+  hasErrors: boolean;
+  /** Links that are drained. */
+  drained: number;
   /** The lower end of a link: of the first one that is in trouble, else of the first. */
   port: number;
 }
@@ -70,8 +74,8 @@ export function hasGroups(nodes: Layout, tier: number): boolean {
   return own && pods > 1;
 }
 
-/** The pairs between a tier and the one above, by their groups where these are asked for, with the loads, errors and kinds of all ports. */
-export function pairsOf(nodes: Layout, tier: number, grouped: boolean, load: Uint8Array, errors: Uint8Array, shades: Uint8Array): Pairs {
+/** The pairs between a tier and the one above, by their groups where these are asked for, with the loads, errors and kinds of all ports, and which have errors. */
+export function pairsOf(nodes: Layout, tier: number, grouped: boolean, load: Uint8Array, errors: Uint8Array, shades: Uint8Array, hasErrors: (port: number) => boolean): Pairs {
   const { x, y, ...places } = grouped ? groupPlaces(nodes, tier) : switchPlaces(nodes, tier);
   const pairs = new Map<number, Pair>();
   const rows = new Map<number, RowLink[]>();
@@ -82,12 +86,14 @@ export function pairsOf(nodes: Layout, tier: number, grouped: boolean, load: Uin
       const peer = nodes.peers[port];
       const other = peer === NO_PEER ? -1 : nodes.nodeOf[peer];
       if (other < 0 || nodes.tiers[other] !== tier + 1) continue;
-      const pair = own(pairs, y[node] * places.w + x[other], () => ({ lower: node, upper: other, x: x[other], y: y[node], links: 0, up: 0, load: UNKNOWN, times: 0, errors: UNKNOWN, wrong: false, broken: false, port }));
+      const pair = own(pairs, y[node] * places.w + x[other], () => ({ lower: node, upper: other, x: x[other], y: y[node], links: 0, up: 0, load: UNKNOWN, times: 0, errors: UNKNOWN, wrong: false, broken: false, hasErrors: false, drained: 0, port }));
       const ends = [shades[port], shades[peer]];
       const down = ends.some((shade) => shade === Shade.Lost || shade === Shade.Gone || shade === Shade.Disabled || shade === Shade.OutOfUse);
       const wrong = down || ends.some(isWrong);
       if (wrong && !pair.wrong) [pair.wrong, pair.port] = [true, port];
       pair.broken ||= down || ends.some((shade) => isWrong(shade) && shade !== Shade.Errors);
+      pair.hasErrors ||= hasErrors(port) || hasErrors(peer);
+      pair.drained += ends.includes(Shade.Drained) ? 1 : 0;
       pair.links++;
       pair.up += down ? 0 : 1;
       pair.load = busier(pair.load, busier(load[port], load[peer]));

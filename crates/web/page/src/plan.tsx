@@ -8,13 +8,14 @@ import { ORDER_PATIENCE } from "./api";
 import { operationCalls, routeCalls } from "./calls";
 import { propose } from "./dialog";
 import { Flows } from "./flows";
-import { Answer, Errors } from "./plan_answer";
+import { isLeftUndone, stateText } from "./operation_words";
+import { Answer, droppingText, Errors, Note, uncabledText } from "./plan_answer";
 import { Drains } from "./plans";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
 import { Back } from "./way_back";
 import { mayOrder, WhyNot } from "./who";
-import { clock, many, stateText } from "./words";
+import { clock, many } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 500;
@@ -43,7 +44,7 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
     <>
       <Answer one={one} />
       {inForce && kind !== OperationKind.ROUTE_PLAN && <Drains of={one.what} />}
-      <State one={one} inForce={inForce} />
+      <State one={one} />
       {mayOrder() ? (
         <p class="buttons">
           {state === OperationState.PLANNED && planId !== undefined && plan !== undefined && <button type="button" onClick={() => apply(one, planId, plan, back, again)}>Apply…</button>}
@@ -62,19 +63,19 @@ function Known({ one, back, flows, again }: { one: Operation; back: WayBack | un
 }
 
 /** How far it is, and who asked for it. */
-function State({ one, inForce }: { one: Operation; inForce: boolean }) {
+function State({ one }: { one: Operation }) {
   const { state, asked, applied, cancelled, beginTime, endTime, sweep, error, note } = one;
   const applying = state === OperationState.APPLYING;
   return (
     <>
-      <p role="status"><b class={state === OperationState.FAILED && !inForce ? "bad" : state === OperationState.DONE ? "calm" : ""}>{stateText(one)}</b>{endTime && ` ${clock(timestampDate(endTime))}`}{sweep > 0n && `, by sweep ${sweep}`}</p>
+      <p role="status"><b class={state === OperationState.FAILED && !isLeftUndone(one) ? "bad" : state === OperationState.DONE ? "calm" : ""}>{stateText(one)}</b>{endTime && ` ${clock(timestampDate(endTime))}`}{sweep > 0n && `, by sweep ${sweep}`}</p>
       {applying && (
         <p>
           <progress max={one.steps} value={one.stepsDone} aria-label="Steps of the sweep" /> step {Math.min(one.stepsDone + 1, one.steps)} of {one.steps}: {STEPS[one.stepsDone] ?? "ends"}
         </p>
       )}
-      {note !== "" && <p class="quiet"><bdi>{note}</bdi></p>}
-      {error !== "" && <Errors text={error} inForce={inForce} />}
+      {note !== "" && <Note text={note} />}
+      {error !== "" && <Errors text={error} />}
       <p class="quiet">Made{beginTime && ` ${clock(timestampDate(beginTime))}`}<By asker={asked} /></p>
       {applied !== undefined && <p class="quiet">Applied<By asker={applied} /></p>}
       {cancelled !== undefined && <p class="quiet">Given up<By asker={cancelled} /></p>}
@@ -138,7 +139,7 @@ function Moves({ plan }: { plan: RoutePlan }) {
   return (
     <ul class="plain">
       <li><b>{many(Number(plan.routes), "route")}</b> {plan.routes === 1n ? "moves" : "move"}: {many(plan.blocks, "block")} of 64 registers in {many(plan.switches, "switch", "switches")}</li>
-      {plan.dropping > 0n ? <li>{many(Number(plan.dropping), "entry drops", "entries drop")} packets until their switch is written, so that old and new routes form no loop</li> : <li>no packet is dropped meanwhile</li>}
+      {plan.dropping > 0n ? <li>{droppingText(plan.dropping)}, so that old and new routes form no loop</li> : <li>no packet is dropped meanwhile</li>}
       {plan.suspendsAdaptive && <li>adaptive routing is suspended meanwhile</li>}
       {plan.changedLevels > 0 && <li class="bad">{many(plan.changedLevels, "LID")} get another service level: connections that are open keep the old one, which the proof does not cover</li>}
     </ul>
@@ -169,7 +170,7 @@ function Does({ plan }: { plan: RoutePlan }) {
           <ul class="plain">
             <li><span class="calm">✓</span> {many(Number(certificate.routes), "route")} {certificate.routes === 1n ? "arrives" : "arrive"}, and none runs in a circle</li>
             <li><span class="calm">✓</span> no links wait for each other in a circle: {many(Number(certificate.dependencies), "dependency", "dependencies")} looked at</li>
-            {certificate.disconnected > 0n && <li class="bad">{many(Number(certificate.disconnected), "pair is", "pairs are")} not connected by any cable</li>}
+            {certificate.disconnected > 0n && <li class="quiet">{uncabledText(certificate.disconnected)}</li>}
           </ul>
         )}
         <h2>Before and after</h2>

@@ -3,15 +3,13 @@ import { type Operation, OperationKind, OperationState } from "../gen/weft/v1/op
 import type { RoutePlan, TrafficPattern } from "../gen/weft/v1/route_pb";
 import { Kind, type Layout, NO_PEER, UNKNOWN } from "./fabric";
 import { percent } from "./kinds";
+import { isOnlySlow, isRefused, refusedText, type Undone, undone } from "./operation_words";
 import { plainly } from "./plainly";
 import { columns, layout } from "./store";
-import { isRefused, many, shortName } from "./words";
+import { many, shortName } from "./words";
 
 /** Hosts and devices that are named before one asks for more. */
 const NAMED_MAX = 8;
-
-/** What a sweep says of a device that has not confirmed everything. */
-const SLOW = /(0x[0-9a-f]{16})\)? did not take all of its settings$/;
 
 /** The sentence that a plan begins with. */
 export function Answer({ one }: { one: Operation }) {
@@ -19,13 +17,19 @@ export function Answer({ one }: { one: Operation }) {
   const nodes = layout.value;
   const node = nodes === undefined ? undefined : switchOf(nodes, one);
   if (isRefused(one)) {
-    return <div class="answer"><p><b class="bad">The drain is refused:</b> nothing was changed.</p>{nodes !== undefined && node !== undefined && <HostsAt nodes={nodes} node={node} />}</div>;
+    const [lead, rest] = refusedText(one);
+    return <div class="answer"><p><b class="bad">{lead}</b> {rest}</p>{nodes !== undefined && node !== undefined && <HostsAt nodes={nodes} node={node} />}</div>;
   }
   if (plan === undefined || state !== OperationState.PLANNED) return null;
   const cut = plan.certificate?.disconnected;
   return (
     <div class="answer">
-      {cut === 0n ? <p><b class="calm">Nobody loses a connection:</b> every host still reaches every other one. {feltText(plan)}</p> : <p><b class="bad">{cut === undefined ? "It is not proved that everything is still reached." : `With these routes ${many(Number(cut), "pair of a switch and a host has", "pairs of a switch and a host have")} no way to each other.`}</b> {feltText(plan)}</p>}
+      {cut === undefined ? (
+        <p><b class="bad">It is not proved that everything is still reached.</b> {feltText(plan)}</p>
+      ) : (
+        <p><b class="calm">Nobody loses a connection:</b> {cut === 0n ? "every host still reaches every other one." : "all that cables connect is still reached."} {feltText(plan)}</p>
+      )}
+      {cut !== undefined && cut > 0n && <p>{uncabledText(cut)}, with or without this plan.</p>}
       <p>{afterText(plan)} {nodes !== undefined && node !== undefined && loadText(nodes, node)}</p>
     </div>
   );
@@ -35,7 +39,17 @@ export function Answer({ one }: { one: Operation }) {
 function feltText({ dropping, changedLevels }: RoutePlan): string {
   const levels = changedLevels > 0 ? " Connections that are open to some hosts keep a service level that the proof does not cover." : "";
   if (dropping === 0n) return `No packet is dropped while it is written.${levels}`;
-  return `While its sweep writes the tables, packets on ${many(Number(dropping), "route")} are dropped until their switch is written; reliable connections send them again.${levels}`;
+  return `While its sweep writes the tables, ${droppingText(dropping)}; reliable connections send them again.${levels}`;
+}
+
+/** Entries that drop packets while tables are written. */
+export function droppingText(entries: bigint): string {
+  return many(Number(entries), "entry of a forwarding table drops packets until its switch is written", "entries of forwarding tables drop packets until their switch is written");
+}
+
+/** What no routes can connect. */
+export function uncabledText(pairs: bigint): string {
+  return `${many(Number(pairs), "pair of a switch and a LID is", "pairs of a switch and a LID are")} not connected by any cable`;
 }
 
 /** What is left of the bandwidth of hosts, in the pattern that loses most. */
@@ -73,23 +87,27 @@ function Named({ title, names }: { title: string; names: string[] }) {
   return <details><summary>{title}: <bdi>{names.slice(0, NAMED_MAX).join(", ")}</bdi> and {names.length - NAMED_MAX} more</summary><p><bdi>{names.slice(NAMED_MAX).join(", ")}</bdi></p></details>;
 }
 
-/** What was left undone: names of devices that were slow, and the rest in the words of the daemon. */
-export function undone(text: string, nodes: Layout | undefined): { slow: string[]; rest: string[] } {
-  const [slow, rest]: [string[], string[]] = [[], []];
-  for (const part of text.split("; ")) {
-    const guid = SLOW.exec(part)?.[1];
-    guid === undefined ? rest.push(plainly(part, nodes)) : slow.push(plainly(guid, nodes));
-  }
-  return { slow, rest };
+/** What the daemon has against a change, or what its sweep left undone. */
+export function Errors({ text }: { text: string }) {
+  return <div class={isOnlySlow(text) ? "" : "bad"} role="alert"><Left undone={undone(text, layout.value)} /></div>;
 }
 
-/** What the daemon has against a change, or what its sweep left undone: many devices that were slow are one line. */
-export function Errors({ text, inForce }: { text: string; inForce: boolean }) {
-  const { slow, rest } = undone(text, layout.value);
+/** What sweeps before the last one have left undone. */
+export function Note({ text }: { text: string }) {
+  const left = undone(text, layout.value);
+  if (left.slow.length === 0 && left.rest.length <= NAMED_MAX) return <p class="quiet"><bdi>{plainly(text, layout.value)}</bdi></p>;
+  return <div class="quiet"><Left undone={left} /></div>;
+}
+
+/** Many devices that were slow are one line, and so is what is left of a long rest. */
+function Left({ undone: { slow, rest, more } }: { undone: Undone }) {
+  const lines = (parts: string[]) => parts.map((part, key) => <p key={key}><bdi>{part}</bdi></p>);
   return (
-    <div class={inForce ? "" : "bad"} role="alert">
+    <>
       {slow.length > 0 && <Named title={`${many(slow.length, "device was", "devices were")} slow, and the next sweep asks again`} names={slow} />}
-      {rest.map((part, key) => <p key={key}><bdi>{part}</bdi></p>)}
-    </div>
+      {lines(rest.slice(0, NAMED_MAX))}
+      {rest.length > NAMED_MAX && <details><summary>and {rest.length - NAMED_MAX} more</summary>{lines(rest.slice(NAMED_MAX))}</details>}
+      {more > 0 && <p>and {more} more that the daemon does not list</p>}
+    </>
   );
 }

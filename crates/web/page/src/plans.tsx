@@ -8,16 +8,19 @@ import { addressAt, addressOf, go, moment } from "./address";
 import { PLAN_PATIENCE, whyOf } from "./api";
 import { operationCalls, routeCalls } from "./calls";
 import { type Layout, NO_PEER } from "./fabric";
+import { stateText } from "./operation_words";
 import { HostsAt } from "./plan_answer";
 import { usePolled } from "./poll";
 import { SaveTable } from "./saving";
 import { Picker } from "./search";
 import { layout, source } from "./store";
 import { mayAdminister, mayOrder, WhyNot } from "./who";
-import { clock, guidText, many, stateText } from "./words";
+import { clock, guidText, many } from "./words";
 
 /** Time from one question to the next, milliseconds. */
 const PACE = 1_000;
+/** The same for a node that is looked at. */
+const PACE_NODE = 5_000;
 /** Operations that the daemon remembers. */
 const KEPT = 128;
 /** The longest configuration that the daemon takes, bytes. */
@@ -240,13 +243,24 @@ function Pulled({ drain }: { drain: Drain }) {
   return drain.safeToPull ? <><b class="calm">{name} is safe to pull:</b> nothing leads over it.</> : <><b class="bad">{name} is not yet safe to pull:</b> {overText(drain)} lead over it.</>;
 }
 
+/** The other end of the cable in a port: a drained link is named by one of its ends. */
+function otherEndOf(guid: bigint, port: number): { guid: bigint; port: number } | undefined {
+  const nodes = layout.value;
+  const node = nodes?.find(guid);
+  if (nodes === undefined || node === undefined || port === 0) return undefined;
+  const peer = nodes.peers[nodes.first[node] + port - 1];
+  return peer === NO_PEER ? undefined : { guid: nodes.guids[nodes.nodeOf[peer]], port: nodes.number(peer) };
+}
+
 /** Of a node or port: whether it is drained and can be pulled, and how it is used again; else the way to a drain. */
 export function DrainOf({ guid, port }: { guid: bigint; port: number }) {
-  const { answer } = usePolled((options) => routeCalls.listDrains({}, options), PACE, []);
+  const { answer } = usePolled((options) => routeCalls.listDrains({}, options), PACE_NODE, []);
   const why = useSignal("");
-  const own = answer?.drains.find((one) => {
+  if (answer === undefined) return null;
+  const other = otherEndOf(guid, port);
+  const own = answer.drains.find((one) => {
     const place = placeOf(one.target?.target);
-    return place?.guid === guid && (place.port === 0 || place.port === port);
+    return place !== undefined && ((place.guid === guid && (place.port === 0 || place.port === port)) || (place.guid === other?.guid && place.port === other.port));
   });
   if (own === undefined) return <p><a href={addressOf({ kind: "plans", guid, port: 0 })}>Plan the drain of this switch</a></p>;
   return (

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { PATIENCE, whyOf } from "./api";
 import { plainly } from "./plainly";
+import { layout } from "./store";
 
 /** How a call is made. */
 export interface Options {
@@ -37,7 +38,7 @@ export function usePolled<T>(ask: (options: Options) => Promise<T>, pace: number
         const found = await ask({ timeoutMs: PATIENCE, signal: ended.signal });
         if (!ended.signal.aborted) [answer.value, failed.value] = [found, ""];
       } catch (error) {
-        if (!ended.signal.aborted) failed.value = plainly(whyOf(error));
+        if (!ended.signal.aborted) failed.value = plainly(whyOf(error), layout.value);
       }
       asking = false;
     };

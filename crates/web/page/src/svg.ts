@@ -32,6 +32,8 @@ function shapeAt({ x, y, w, h }: Box, shape: number): string {
       return `M${left} ${round(half - 0.14)}h${wide}v.28h${-wide}Z`;
     case 8:
       return `M${left} ${top}h${wide}L${middle} ${round(top + high)}Z`;
+    case 10:
+      return `M${left} ${top}h${wide}L${left} ${round(top + high)}h${wide}Z`;
     default:
       return `M${left} ${top}h${wide}v${high}h${-wide}Z`;
   }

@@ -1,6 +1,5 @@
 // Numbers, times and colours of health as people read them.
 import { HealthColor } from "../gen/weft/v1/health_pb";
-import { type Operation, OperationState } from "../gen/weft/v1/operation_pb";
 import type { Layout } from "./fabric";
 
 /** A GUID as the other tools write it. */
@@ -69,33 +68,6 @@ const COLORS: Record<HealthColor, ColorWords> = {
 /** A colour of health in words; one of a newer daemon is not known. */
 export function colorWords(color: HealthColor): ColorWords {
   return COLORS[color] ?? COLORS[HealthColor.UNSPECIFIED];
-}
-
-/** Whether a drain was not planned at all. */
-export function isRefused({ state }: Operation): boolean {
-  return state === OperationState.REFUSED;
-}
-
-/** How far an operation is, in words. */
-export function stateText(operation: Operation): string {
-  switch (operation.state) {
-    case OperationState.PLANNING:
-      return "routes are computed";
-    case OperationState.PLANNED:
-      return "can be applied";
-    case OperationState.APPLYING:
-      return "is being written";
-    case OperationState.DONE:
-      return "done";
-    case OperationState.FAILED:
-      return operation.sweep > 0n ? "in force, not confirmed by all switches" : "failed";
-    case OperationState.REFUSED:
-      return "refused";
-    case OperationState.CANCELLED:
-      return "given up";
-    default:
-      return "not known";
-  }
 }
 
 /** A text as a sentence of its own. */

@@ -26,3 +26,10 @@ test("a new role of the manager is said in words, with the master that it waits 
 test("an event without words of its own is told by its name", () => {
   assert.deepEqual(line("historyUnwritten", { why: "no space" }), ["plain", "history unwritten: no space"]);
 });
+
+test("an operation names how many devices were slow, and not each of them", () => {
+  const slow = Array.from({ length: 64 }, (_, at) => `node 0x00117501000000${(at + 16).toString(16)} did not take all of its settings`).join("; ");
+  const one = { id: "op-3", what: "drain switch core2 (0x001175010200000e)", kind: 2, state: 3, sweep: 5n, note: `the next sweep tries again: sweep 5: ${slow}; and 6 more`, error: "" };
+  assert.deepEqual(line("operationChanged", one), ["plain", "drain switch core2 (0x001175010200000e): is being written: 64 devices were slow; and 6 more"]);
+  assert.deepEqual(line("operationChanged", { ...one, state: 5, note: "", error: "the manager is standby now" }), ["bad", "drain switch core2 (0x001175010200000e): failed: the manager is standby now"]);
+});

@@ -8,6 +8,8 @@ const { hasGroups, pairsOf } = await load("src/matrix_pairs.ts");
 const { Shade } = await load("src/kinds.ts");
 
 const PORTS = 4;
+/** No port has errors. */
+const none = () => false;
 
 /**
  * Nodes by tier and pod, four ports each, and cables between them by name. In pods `a` and `b` two edge switches and two above
@@ -68,9 +70,9 @@ function portOf(layout, lower, upper) {
 
 test("links above the pods are those of switches, or of pods and groups of cores", () => {
   const { layout, shades, load, errors } = fabric();
-  const single = pairsOf(layout, 2, false, load, errors, shades);
+  const single = pairsOf(layout, 2, false, load, errors, shades, none);
   assert.deepEqual([single.lowers, single.uppers, single.w, single.h, single.usual, single.pairs.size], [4, 4, 4, 4, 1, 8]);
-  const grouped = pairsOf(layout, 2, true, load, errors, shades);
+  const grouped = pairsOf(layout, 2, true, load, errors, shades, none);
   assert.deepEqual([grouped.lowers, grouped.uppers, grouped.w, grouped.h, grouped.usual], [2, 2, 2, 2, 2]);
   assert.deepEqual(told(grouped), {
     "Pod 1 × core1 … core2 (2)": "2/2",
@@ -84,7 +86,7 @@ test("a group is marked by its link that is in trouble, and leads to it", () => 
   const { layout, shades, load, errors } = fabric();
   const lost = portOf(layout, "upper-b2", "core4");
   shades[lost] = Shade.Lost;
-  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades);
+  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades, none);
   const pair = pairs.get(1 * w + 1);
   assert.deepEqual([pair.up, pair.links, pair.wrong, pair.port], [1, 2, true, lost]);
   assert.deepEqual([...pairs.values()].filter((one) => one.wrong), [pair]);
@@ -93,13 +95,13 @@ test("a group is marked by its link that is in trouble, and leads to it", () => 
 test("the imbalance of a pair of groups is that among the links of its pod", () => {
   const { layout, shades, load, errors } = fabric();
   for (const [upper, core, share] of [["upper-a1", "core1", 100], ["upper-a1", "core2", 20], ["upper-a2", "core3", 20], ["upper-a2", "core4", 20]]) load[portOf(layout, upper, core)] = share;
-  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades);
+  const { pairs, w } = pairsOf(layout, 2, true, load, errors, shades, none);
   const of = (row, column) => pairs.get(row * w + column);
   assert.deepEqual([of(0, 0).load, of(0, 0).times], [100, 2.5]);
   assert.deepEqual([of(0, 1).load, of(0, 1).times], [20, 0.5]);
   assert.deepEqual([of(1, 0).load, of(1, 0).times], [UNKNOWN, 0]);
   // By switches each row has two links alone.
-  const single = pairsOf(layout, 2, false, load, errors, shades);
+  const single = pairsOf(layout, 2, false, load, errors, shades, none);
   assert.equal(Math.max(...[...single.pairs.values()].map((pair) => pair.times)), 100 / 60);
 });
 
@@ -109,7 +111,7 @@ test("a pair has the errors of its worst link, and errors alone are not what bre
   const [peer, other] = [layout.peers[lower], portOf(layout, "upper-a1", "core2")];
   [errors[lower], errors[peer], errors[other]] = [3, 40, 7];
   [shades[lower], shades[other]] = [Shade.Errors, Shade.Slow];
-  const { pairs, w } = pairsOf(layout, 2, false, load, errors, shades);
+  const { pairs, w } = pairsOf(layout, 2, false, load, errors, shades, none);
   const of = (column) => pairs.get(column);
   assert.ok(w > 1);
   assert.deepEqual([of(0).errors, of(0).wrong, of(0).broken], [40, true, false]);
@@ -117,12 +119,37 @@ test("a pair has the errors of its worst link, and errors alone are not what bre
   assert.equal(pairs.get(w + 2).errors, UNKNOWN);
 });
 
+test("a pair has errors where one of its links is said to, whatever else is in trouble and whatever is counted", () => {
+  const { layout, shades, load, errors } = fabric();
+  const [lower, slow, off] = [portOf(layout, "upper-a1", "core1"), portOf(layout, "upper-a1", "core2"), portOf(layout, "upper-a2", "core3")];
+  errors.fill(0);
+  [shades[lower], shades[slow], shades[off]] = [Shade.Errors, Shade.Slow, Shade.Disabled];
+  for (const end of [lower, layout.peers[lower]]) {
+    const { pairs } = pairsOf(layout, 2, false, load, errors, shades, (port) => port === end);
+    assert.deepEqual([...pairs.values()].filter((pair) => pair.hasErrors).map((pair) => pair.port), [lower]);
+    assert.deepEqual([...pairs.values()].filter((pair) => pair.wrong).map((pair) => pair.port), [lower, slow, off]);
+  }
+});
+
+test("a pair counts its links that are drained at either end, also those that are not the first", () => {
+  const { layout, shades, load, errors } = fabric();
+  const [first, second] = [portOf(layout, "upper-a1", "core1"), portOf(layout, "upper-a1", "core2")];
+  const drained = () => [...pairsOf(layout, 2, true, load, errors, shades, none).pairs.values()].map((pair) => pair.drained);
+  assert.deepEqual(drained(), [0, 0, 0, 0]);
+  shades[layout.peers[second]] = Shade.Drained;
+  assert.deepEqual(drained(), [1, 0, 0, 0]);
+  shades[second] = Shade.Drained;
+  assert.deepEqual(drained(), [1, 0, 0, 0]);
+  shades[first] = Shade.Drained;
+  assert.deepEqual(drained(), [2, 0, 0, 0]);
+});
+
 test("there are groups where links lead out of pods", () => {
   const { layout } = fabric();
   assert.equal(hasGroups(layout, 2), true);
   // Between these tiers links stay within the pods, each of which has a matrix of its own.
   assert.equal(hasGroups(layout, 1), false);
-  const { matrices, pairs } = pairsOf(layout, 1, false, new Uint8Array(layout.ports), new Uint8Array(layout.ports), new Uint8Array(layout.ports));
+  const { matrices, pairs } = pairsOf(layout, 1, false, new Uint8Array(layout.ports), new Uint8Array(layout.ports), new Uint8Array(layout.ports), none);
   assert.deepEqual([matrices, pairs.size], [2, 8]);
   assert.equal(hasGroups(new Layout({ layout: "1-1", guids: new Uint8Array(), lids: new Uint8Array(), tiers: new Uint8Array(), pods: new Uint8Array(), ports: new Uint8Array(), peers: new Uint8Array(), names: [] }), 1), false);
 });

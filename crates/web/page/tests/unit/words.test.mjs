@@ -14,7 +14,8 @@ const { pathOf, timeStep } = await load("src/chart.tsx");
 const { busier, byShare, errorsOf, errorsRamp, errorsText, kindOf, KINDS, percent, rampOf, Shade, shadeOf } = await load("src/kinds.ts");
 const { shapeOf } = await load("src/draw.ts");
 const { plainly } = await load("src/plainly.ts");
-const { undone } = await load("src/plan_answer.tsx");
+const { isOnlySlow, refusedText, stateText, undone, undoneText } = await load("src/operation_words.ts");
+const { OperationKind, OperationState } = await load("gen/weft/v1/operation_pb.ts");
 const palette = await load("src/palette.ts");
 const { fitting, shortName } = await load("src/words.ts");
 const { csv, ungrouped } = await load("src/save.ts");
@@ -90,7 +91,7 @@ test("what health has to say of a port is seen also where its link is active", (
 test("each kind of port that has a shape has one of its own", () => {
   const shapes = KINDS.map(({ shade }) => shapeOf(shade)).filter((shape) => shape !== 0);
   assert.equal(new Set(shapes).size, shapes.length);
-  assert.ok(shapes.length >= 8);
+  for (const { shade, name, wrong } of KINDS) assert.ok(!wrong || shapeOf(shade) !== 0, name);
   assert.equal(shapeOf(Shade.Ramp), 0);
   assert.ok(![0, ...shapes].includes(shapeOf(Shade.DrainedRamp)), "what is drained has a frame around its colour");
 });
@@ -112,9 +113,38 @@ test("what the daemon says of a node has its name, and many slow devices are one
   assert.equal(plainly("no node 0x00000000000000ff in the fabric", nodes), "no node 0x00000000000000ff in the fabric");
   assert.equal(plainly(`node ${guid(0)} is silent`, undefined), `node ${guid(0)} is silent`);
   assert.equal(plainly(`core1 (${guid(2)}) answers`, nodes), "core1 answers");
+  assert.equal(plainly(`nothing is known of the cable in ${guid(2)} port 3: the node is not in the fabric`, nodes), "nothing is known of the cable in core1 port 3: the node is not in the fabric");
   const slow = (node) => `${node === 0 ? `node ${guid(node)}` : `core1 (${guid(node)})`} did not take all of its settings`;
-  assert.deepEqual(undone(`sweep 9: ${slow(0)}; ${slow(2)}; and 7 more`, nodes), { slow: ["edge1", "core1"], rest: ["and 7 more"] });
-  assert.deepEqual(undone("the fabric has changed since", nodes), { slow: [], rest: ["the fabric has changed since"] });
+  const left = `sweep 9: ${slow(0)}; ${slow(2)}; and 7 more`;
+  assert.deepEqual(undone(left, nodes), { slow: ["edge1", "core1"], rest: [], more: 7 });
+  assert.deepEqual(undone(`the next sweep tries again: ${left}`, nodes), { slow: ["edge1", "core1"], rest: [], more: 7 });
+  assert.deepEqual(undone("the fabric has changed since", nodes), { slow: [], rest: ["the fabric has changed since"], more: 0 });
+  const silent = Array.from({ length: 5 }, (_, at) => `core${at} does not answer`);
+  assert.deepEqual([left, `${slow(0)}; ${silent[0]}`, silent.join("; "), ""].map(isOnlySlow), [true, false, false, false]);
+  assert.equal(undoneText(`the next sweep tries again: ${left}`), "2 devices were slow; and 7 more");
+  assert.equal(undoneText([slow(2), ...silent, "and 9 more"].join("; ")), "1 device was slow; core0 does not answer; core1 does not answer; core2 does not answer; and 11 more");
+  assert.equal(undoneText("in force after 3 sweeps; 2 devices were slow and asked again"), "in force after 3 sweeps; 2 devices were slow and asked again");
+});
+
+test("what is refused is a drain only where it is one", () => {
+  for (const kind of Object.values(OperationKind).filter(Number.isInteger)) {
+    assert.deepEqual(refusedText({ kind }), [kind === OperationKind.DRAIN ? "The drain is refused:" : "It is refused:", "nothing was changed."]);
+    assert.equal(stateText({ kind, state: OperationState.REFUSED, sweep: 0n, error: "hosts would be cut off" }), "refused");
+  }
+});
+
+test("a change that failed is in force where it lacks nothing but what slow devices have not confirmed", () => {
+  const slow = "sweep 9: node 0x0011750100000001 did not take all of its settings; and 2 more";
+  const texts = { PLANNING: "routes are computed", PLANNED: "can be applied", APPLYING: "is being written", DONE: "done", CANCELLED: "given up", REFUSED: "refused", UNSPECIFIED: "not known" };
+  for (const kind of Object.values(OperationKind).filter(Number.isInteger)) {
+    for (const [state, text] of Object.entries(texts)) assert.equal(stateText({ kind, state: OperationState[state], sweep: 9n, error: slow }), text);
+    const failed = (sweep, error) => stateText({ kind, state: OperationState.FAILED, sweep, error });
+    assert.equal(failed(9n, slow), kind === OperationKind.SWEEP ? "failed" : "in force, with something left undone");
+    assert.equal(failed(9n, `${slow}; core1 does not answer`), "failed");
+    assert.equal(failed(9n, ""), "failed");
+    assert.equal(failed(0n, slow), "failed");
+  }
+  assert.equal(stateText({ kind: OperationKind.DRAIN, state: 99, sweep: 0n, error: "" }), "not known");
 });
 
 test("a line has a gap where nothing is known", () => {
