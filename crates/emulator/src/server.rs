@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,16 +79,19 @@ pub struct Server {
 enum Listener {
     Unix {
         listener: UnixListener,
-        /// Removed with the server.
+        /// Removed with the server, if it is still the same.
         path: PathBuf,
+        /// Its device and inode.
+        inode: (u64, u64),
     },
     Tcp(TcpListener),
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix { path, .. } = self {
-            // It may have been removed already.
+        if let Self::Unix { path, inode, .. } = self
+            && inode_of(path).is_ok_and(|found| found == *inode)
+        {
             let _removed = std::fs::remove_file(path);
         }
     }
@@ -113,9 +116,14 @@ impl Server {
             Address::Unix(path) => {
                 remove_stale(path).await?;
                 let listener = bind_private(path).map_err(system)?;
+                let inode = inode_of(path).map_err(system)?;
                 let path = path.clone();
                 Ok(Self {
-                    listener: Listener::Unix { listener, path },
+                    listener: Listener::Unix {
+                        listener,
+                        path,
+                        inode,
+                    },
                     address: address.clone(),
                 })
             }
@@ -188,18 +196,22 @@ async fn remove_stale(path: &Path) -> Result<(), ListenError> {
     })
 }
 
+/// What tells a file from another one that has its path by now.
+fn inode_of(path: &Path) -> io::Result<(u64, u64)> {
+    let found = std::fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
 /// Binds a socket that is private from its first moment: it gets its name after its mode is
-/// set.
+/// set, unless another process has taken the name meanwhile.
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let mut name = path.as_os_str().to_owned();
-    name.push(".new");
+    name.push(format!(".{}", std::process::id()));
     let hidden = PathBuf::from(name);
     let listener = UnixListener::bind(&hidden)?;
-    let named = std::fs::set_permissions(&hidden, PermissionsExt::from_mode(SOCKET_MODE))
-        .and_then(|()| std::fs::rename(&hidden, path));
-    if named.is_err() {
-        let _removed = std::fs::remove_file(&hidden);
-    }
+    let named = std::fs::set_permissions(&hidden, std::fs::Permissions::from_mode(SOCKET_MODE))
+        .and_then(|()| std::fs::hard_link(&hidden, path));
+    let _removed = std::fs::remove_file(&hidden);
     named.map(|()| listener)
 }
 

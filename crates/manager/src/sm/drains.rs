@@ -13,8 +13,9 @@ use weft_fabric::{Guid, NodeId, PortNum, PortRef, Snapshot, SwitchIndex, Topolog
 use weft_routing::{RouteError, Routed, Settings, Tables, certify, reroute, route};
 use weft_state::State;
 
-/// HFIs that a refusal names.
+/// HFIs that a refusal names, and bytes of their names: a message has room for 2,000 with the rest.
 const LISTED_MAX: usize = 48;
+const LISTED_BYTES: usize = 1_500;
 /// Note on routes that use drained parts.
 pub(super) const LEFT_ASIDE: &str = "drains ignored: they would cut parts off";
 
@@ -98,7 +99,14 @@ fn listed(hfis: &[Named]) -> String {
         true => hfi.guid.to_string(),
         false => hfi.name.clone(),
     };
-    let names: Vec<String> = hfis.iter().take(LISTED_MAX).map(name).collect();
+    let mut room = LISTED_BYTES;
+    let fits = |name: &String| {
+        let left = room.checked_sub(name.len() + ", ".len());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let names = hfis.iter().take(LISTED_MAX).map(name);
+    let names: Vec<String> = names.take_while(fits).collect();
     match hfis.len() - names.len() {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),

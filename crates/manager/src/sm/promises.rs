@@ -109,8 +109,9 @@ impl Manager {
         (node, sweep): (u32, u64),
         view: &SmpView<'_>,
     ) {
-        // Tables may have been written since it was asked.
-        let counts = sweep == self.sweep.number && self.sweep.phase().is_none();
+        // Tables may have been written since it was asked, by another manager too.
+        let is_asked = sweep == self.sweep.number && self.sweep.phase().is_none();
+        let counts = is_asked && self.election.is_master();
         let Some(device) = self.devices.get_mut(node).filter(|_| counts) else {
             return;
         };

@@ -2,8 +2,9 @@
 
 use std::thread;
 
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tonic::Status;
 
@@ -15,10 +16,11 @@ pub(super) fn begin<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, Status>> {
     let (done, answer) = oneshot::channel();
+    let runtime = Handle::current();
     let thread = thread::Builder::new().name("reader".to_owned());
     let begun = thread.spawn(move || {
-        // Of one thread, as setpriority(2) does it on Linux. Where it is refused, the work is done all the same.
-        let _refused = setpriority_process(Some(gettid()), NICE).err();
+        let _entered = runtime.enter();
+        yield_processors();
         // Nobody may wait for it any more.
         let _unread = done.send(work()).err();
     });
@@ -29,11 +31,17 @@ pub(super) fn begin<T: Send + 'static>(
     }
 }
 
+/// Gives this thread less priority, as setpriority(2) does it on Linux, and never more. Where that is refused, work is done all
+/// the same.
+fn yield_processors() {
+    let thread = Some(gettid());
+    let nice = getpriority_process(thread).unwrap_or(0).max(NICE);
+    let _refused = setpriority_process(thread, nice).err();
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use rustix::process::getpriority_process;
-
     use super::*;
 
     #[tokio::test]
@@ -42,6 +50,12 @@ mod tests {
         let its = begin(|| getpriority_process(Some(gettid())).unwrap());
         assert_eq!(its.await.unwrap(), NICE.max(own));
         assert_eq!(getpriority_process(Some(gettid())).unwrap(), own);
+    }
+
+    #[tokio::test]
+    async fn work_may_begin_tasks() {
+        let begun = begin(|| tokio::spawn(async { 7 }));
+        assert_eq!(begun.await.unwrap().await.unwrap(), 7);
     }
 
     #[tokio::test]

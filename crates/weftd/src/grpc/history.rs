@@ -87,10 +87,12 @@ impl HistoryService for Services {
         };
         let (history, permit) = self.history().await?;
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let _unawaited = background::begin(move || {
+        let told = sender.clone();
+        let begun = background::begin(move || {
             let _permit = permit;
             samples.send(&history.reader(), &sender);
         });
+        tokio::spawn(tell_failure(begun, told));
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -110,11 +112,24 @@ impl HistoryService for Services {
         };
         let (history, permit) = self.history().await?;
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let _unawaited = background::begin(move || {
+        let told = sender.clone();
+        let begun = background::begin(move || {
             let _permit = permit;
             events(&history.reader(), span, &filter, &sender);
         });
+        tokio::spawn(tell_failure(begun, told));
         Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
+/// A stream whose work could not begin, or has panicked, ends with that and not as if it were whole.
+async fn tell_failure<T>(
+    begun: impl Future<Output = Result<(), Status>>,
+    told: mpsc::Sender<Result<T, Status>>,
+) {
+    if let Err(status) = begun.await {
+        // Who has asked may be gone.
+        let _unread = told.send(Err(status)).await.err();
     }
 }
 

@@ -198,7 +198,7 @@ impl Services {
             name => name,
         };
         let why = match self.hub.snapshot().topology.find(node) {
-            Some(_) => "not read yet",
+            Some(_) => "it has not been read",
             None => "the node is not in the fabric",
         };
         let what = format!("port: nothing is known of {what} {name} port {port}: {why}");

@@ -160,7 +160,7 @@ pub(super) fn question(field: &str, at: &v1::Moment) -> Result<StateQuestion, St
     }
 }
 
-/// Reads a moment, its state only where it is not among the last ones; in a thread of the runtime.
+/// Reads a moment, its state only where it is not among the last ones; in a thread that knows the runtime.
 pub(super) fn read(
     reader: &Reader,
     last: &LastStates,

@@ -9,7 +9,7 @@ use tonic::Status;
 use weft_api::{point_of, v1};
 use weft_fabric::topology::node_type;
 use weft_fabric::{Guid, Lid, PortRef, Snapshot, Topology};
-use weft_manager::sm::reroute::Change;
+use weft_manager::sm::reroute::{Basis, Change};
 use weft_manager::vf::{Fabrics, LevelTo};
 use weft_routing::EngineKind;
 
@@ -21,7 +21,7 @@ use crate::request::{Request as Order, ask};
 /// The routes of an engine that were asked for last: people look at one beside the route in force, and several may look at
 /// once. Of 27,648 hosts they have some 80 MB.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastMade(LastRead<(EngineKind, u64), Made, 1>);
+pub(crate) struct LastMade(LastRead<(EngineKind, u64, u64), Made, 1>);
 
 /// The fabric with the routes of another engine.
 #[derive(Debug)]
@@ -34,24 +34,25 @@ pub(super) struct Made {
 }
 
 impl Services {
-    /// The fabric of now with the routes that an engine would make: made once for a generation, whoever asks.
+    /// The fabric of now with the routes that an engine would make: made once for a generation and its settings and drains,
+    /// whoever asks.
     pub(super) async fn routes_of(&self, engine: EngineKind) -> Result<Arc<Made>, Status> {
         self.must_be_master()?;
-        let now = self.hub.snapshot();
-        let question = (engine, now.generation);
-        self.last_made
-            .0
-            .answer(question, self.make_routes(engine, now))
-            .await
-    }
-
-    async fn make_routes(&self, engine: EngineKind, now: Arc<Snapshot>) -> Result<Made, Status> {
-        let turn = self.forecasts.enter().await;
         let (done, answer) = oneshot::channel();
         let change = Change::Engine(engine);
         ask(&self.engine, Order::Basis { change, done }).map_err(|refusal| status(&refusal))?;
         let basis = answer.await.map_err(|_| stopping())?;
         let basis = basis.map_err(|error| status(&error.into()))?;
+        let now = self.hub.snapshot();
+        let question = (engine, now.generation, basis.epoch);
+        self.last_made
+            .0
+            .answer(question, self.make_routes(basis, now))
+            .await
+    }
+
+    async fn make_routes(&self, basis: Box<Basis>, now: Arc<Snapshot>) -> Result<Made, Status> {
+        let turn = self.forecasts.enter().await;
         if !basis.has_nodes_of(&now.topology) {
             return Err(Status::unavailable(
                 "the fabric changes just now: ask again in a moment",

@@ -1,33 +1,45 @@
 //! Tells when a link begins to have errors, and when it has none any more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use weft_fabric::{Guid, PortNum};
 use weft_health::{End, Finding, Kind, Page};
 
 use crate::event::DaemonEvent;
 
-/// Links that were told to have errors, by the key of their finding; no more than a page lists.
+/// A link, by the lower one of its ends.
+type Link = (Guid, Option<PortNum>);
+
+/// Links that were told to have errors, with their ends.
 #[derive(Debug, Default)]
-pub(super) struct LinkErrorsTold(BTreeMap<u64, (End, Option<End>)>);
+pub(super) struct LinkErrorsTold(BTreeMap<Link, (End, Option<End>)>);
 
 impl LinkErrorsTold {
-    /// What is news in a page. A link of which another finding tells by now, as of one that is gone, is not called well.
+    /// What is news in a page. A link of which another finding tells by now, as of one that is gone, is called well when that is
+    /// over; where a page does not list all findings, none is.
     pub(super) fn news(&mut self, page: &Page) -> Vec<DaemonEvent> {
         let with_errors = page.findings.iter().filter(|one| one.kind == Kind::Errors);
         let mut news = Vec::new();
-        let mut now = BTreeMap::new();
-        for finding in with_errors {
-            let key = finding.key();
-            if self.0.remove(&key).is_none() {
-                news.push(event(&finding.a, finding.b.as_ref(), Some(&finding.what)));
+        let mut now = BTreeSet::new();
+        for Finding { a, b, what, .. } in with_errors {
+            let link = b.iter().map(place).fold(place(a), Link::min);
+            if self.0.insert(link, (a.clone(), b.clone())).is_none() {
+                news.push(event(a, b.as_ref(), Some(what)));
             }
-            now.insert(key, (finding.a.clone(), finding.b.clone()));
+            now.insert(link);
         }
-        for (a, b) in std::mem::replace(&mut self.0, now).into_values() {
-            if !page.findings.iter().any(|finding| is_at(finding, &a)) {
-                news.push(event(&a, b.as_ref(), None));
+        if page.left_out() > 0 {
+            return news;
+        }
+        self.0.retain(|link, (a, b)| {
+            let mut ends = b.iter().chain([&*a]);
+            let is_told_of = |end| page.findings.iter().any(|finding| is_at(finding, end));
+            let stays = now.contains(link) || ends.any(is_told_of);
+            if !stays {
+                news.push(event(a, b.as_ref(), None));
             }
-        }
+            stays
+        });
         news
     }
 
@@ -37,11 +49,22 @@ impl LinkErrorsTold {
     }
 }
 
-/// Whether a finding tells of something wrong now at a port.
+fn place(end: &End) -> Link {
+    (end.node, end.port)
+}
+
+/// Whether a finding tells of something wrong now at a port, or at all ports of its node.
 fn is_at(finding: &Finding, end: &End) -> bool {
-    let ends = [Some(&finding.a), finding.b.as_ref()];
-    let mut ends = ends.into_iter().flatten();
-    finding.kind != Kind::PastErrors && ends.any(|one| (one.node, one.port) == (end.node, end.port))
+    let at_port = [Some(&finding.a), finding.b.as_ref()];
+    let mut at_port = at_port.into_iter().flatten().map(place);
+    let whole = matches!(
+        finding.kind,
+        Kind::MissingSwitch | Kind::MissingHost | Kind::Silent
+    );
+    match finding.kind {
+        Kind::PastErrors | Kind::Drained => false,
+        _ => at_port.any(|at| at == place(end) || (whole && at == (end.node, None))),
+    }
 }
 
 fn event(a: &End, b: Option<&End>, errors: Option<&str>) -> DaemonEvent {
@@ -55,7 +78,6 @@ fn event(a: &End, b: Option<&End>, errors: Option<&str>) -> DaemonEvent {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use weft_fabric::{Guid, PortNum};
     use weft_health::Color;
 
     use super::*;
@@ -113,8 +135,35 @@ mod tests {
         let mut errors = LinkErrorsTold::default();
         errors.news(&page(&[Kind::Errors]));
         assert!(told(&errors.news(&page(&[Kind::MissingLink]))).is_empty());
+        assert!(told(&errors.news(&page(&[Kind::Errors]))).is_empty());
+        assert_eq!(told(&errors.news(&page(&[Kind::Drained]))), [false]);
         assert_eq!(told(&errors.news(&page(&[Kind::Errors]))), [true]);
         errors.forget();
         assert!(told(&errors.news(&page(&[]))).is_empty());
+    }
+
+    #[test]
+    fn a_link_is_one_link_from_both_ends_and_gone_with_its_switch() {
+        let mut errors = LinkErrorsTold::default();
+        errors.news(&page(&[Kind::Errors]));
+        let mut turned = page(&[Kind::Errors]);
+        let finding = &mut turned.findings[0];
+        (finding.a, finding.b) = (end(2), Some(end(1)));
+        assert!(told(&errors.news(&turned)).is_empty());
+        let mut gone = page(&[Kind::MissingSwitch]);
+        gone.findings[0].a.port = None;
+        gone.findings[0].b = None;
+        assert!(told(&errors.news(&gone)).is_empty());
+        assert_eq!(told(&errors.news(&page(&[]))), [false]);
+    }
+
+    #[test]
+    fn what_a_page_has_no_room_for_is_not_well() {
+        let mut errors = LinkErrorsTold::default();
+        errors.news(&page(&[Kind::Errors]));
+        let mut full = page(&[]);
+        full.counts.insert(Kind::Errors, 1);
+        assert!(told(&errors.news(&full)).is_empty());
+        assert_eq!(told(&errors.news(&page(&[]))), [false]);
     }
 }

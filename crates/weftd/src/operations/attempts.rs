@@ -7,8 +7,10 @@ use weft_api::v1::OperationKind;
 use weft_fabric::text;
 use weft_manager::SweepReport;
 
-/// Sweeps that may try to write one change. The manager waits 1, 2 and 4 s between them.
+/// Sweeps that may try to write one change. The manager waits 1, 2 and 4 s between them, unless something else asks for one.
 pub(super) const SWEEPS_MAX: u32 = 4;
+/// Time that devices have at least, from the end of the first of them, however many there are.
+pub(super) const SHORTEST: Duration = Duration::from_secs(15);
 /// Longest time from the end of the first of them, where others are late.
 pub(super) const LONGEST: Duration = Duration::from_secs(60);
 
@@ -50,9 +52,10 @@ impl Attempts {
             return Judgement::Confirmed;
         }
         self.devices = self.devices.max(report.unfinished_devices);
-        self.since.get_or_insert(now);
+        let since = *self.since.get_or_insert(now);
         self.left = format!("sweep {}: {}", report.number, report.unfinished.join("; "));
-        match self.sweeps >= SWEEPS_MAX || kind == OperationKind::Sweep {
+        let is_over = self.sweeps >= SWEEPS_MAX && now.saturating_duration_since(since) >= SHORTEST;
+        match is_over || kind == OperationKind::Sweep {
             true => Judgement::Failed,
             false => Judgement::TriedAgain,
         }

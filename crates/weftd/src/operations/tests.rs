@@ -126,10 +126,15 @@ async fn what_devices_never_take_fails_after_some_sweeps() {
         assert_eq!(applies.state(), OperationState::Applying, "{sweep}");
         sweep_ends(&hub, sweep, &["core1 does not answer"]);
     }
+    // Sweeps that come one upon the other leave devices no time.
     operations.catch_up();
+    let applies = operations.get(&begun.id).unwrap();
+    assert_eq!(applies.state(), OperationState::Applying);
+    sweep_ends(&hub, 8, &["core1 does not answer"]);
+    operations.catch_up_at(Instant::now() + attempts::SHORTEST);
     let failed = settled(&operations, &begun.id).await;
     assert_eq!(failed.state(), OperationState::Failed);
-    assert_eq!(failed.error, "sweep 7: core1 does not answer");
+    assert_eq!(failed.error, "sweep 8: core1 does not answer");
     assert_eq!(failed.note, "");
 }
 

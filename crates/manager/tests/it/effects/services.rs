@@ -371,7 +371,7 @@ fn watched(case: &Case, settings: &ManagerSettings) -> (Watching, World, Vec<(Ti
     let mut world = world(case, settings);
     if case.scene == Scene::Lossy {
         world.control(Control::Faults(Faults {
-            loss: 0.2,
+            loss: 0.4,
             ..Faults::default()
         }));
     }
