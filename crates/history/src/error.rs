@@ -37,6 +37,11 @@ pub enum HistoryError {
     Input(String),
 }
 
+/// A file would be larger than the room that the budget has for it.
+#[derive(Debug, Error)]
+#[error("no room in the budget")]
+pub(crate) struct OverLimit;
+
 impl HistoryError {
     pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self {
         let path = path.to_owned();
@@ -53,9 +58,12 @@ impl HistoryError {
         }
     }
 
-    /// Whether a segment would have become larger than there is room for.
+    /// Whether a segment would have become larger than the budget has room for; a quota of the file system is not meant.
     pub(crate) fn is_over_limit(&self) -> bool {
-        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::QuotaExceeded)
+        let Self::Io { error, .. } = self else {
+            return false;
+        };
+        error.get_ref().is_some_and(|inner| inner.is::<OverLimit>())
     }
 
     /// Whether the file has gone: readers meet that when it is removed or closed beside them.

@@ -11,6 +11,8 @@ use crate::recorder::{CHUNK, CHUNK_HEAD};
 
 /// Bytes that a chunk has room for at first: the most that it has beside datagrams of a sweep.
 const ROOM: usize = 8 * 1024;
+/// Memory that a snapshot counts as: it shares most of its own with those before and after it, and of that nothing is known here.
+const SNAPSHOT: usize = 16 * 1024;
 
 /// Inputs as bytes, and the outputs that they led to. Datagrams stay in their own memory, keys as they are and digests unmade until
 /// [`Self::write`], which another thread may call.
@@ -93,7 +95,9 @@ impl Chunk {
 
     /// Memory that it takes.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.len() + self.held + self.outputs.memory()
+        let ends = self.ends.len() * size_of::<End>();
+        let snapshots = self.outputs.snapshots() * SNAPSHOT;
+        self.bytes.len() + self.held + self.outputs.memory() + ends + snapshots
     }
 
     /// A datagram follows.

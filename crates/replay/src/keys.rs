@@ -126,13 +126,11 @@ impl Keys {
         }
     }
 
-    /// Masks the SM_Key of a datagram of subnet administration, the keys of services in it, and that of a notice that is reported.
+    /// Masks the SM_Key of a datagram of subnet administration, the keys in its records, and that of a notice that is reported.
     fn in_administration(&self, mad: &mut [u8]) {
         self.mask_at(mad, CLASS_AT);
-        if service::is_record(mad) {
-            // A segment may end within one.
-            service::each_half(mad, |half| self.mask_at(half, 0));
-        }
+        // A segment may end within one.
+        service::each_half(mad, |half| self.mask_at(half, 0));
         if service::is_notice(mad) {
             self.in_notice(mad.get_mut(DATA_AT..).unwrap_or_default());
         }

@@ -6,7 +6,7 @@ use weft_wire::smp::Smp;
 use weft_state::{State, Writer};
 use weft_wire::header::{method, version};
 use weft_wire::rmpp::{Envelope, Receiver, RmppHeader, Sender, kind};
-use weft_wire::sa::{SaHeader, ServiceRecord, attribute};
+use weft_wire::sa::{PortInfoRecord, SaHeader, ServiceRecord, SmInfoRecord, attribute};
 
 use super::*;
 
@@ -176,6 +176,44 @@ fn has_key(bytes: &[u8]) -> bool {
     bytes
         .windows(8)
         .any(|eight| keys.iter().any(|key| eight == key))
+}
+
+/// Requests for records of subnet managers may be for those with an SM_Key, and one for ports may have an M_Key in it: another one
+/// than that of the recording, which differs from 0 and equals itself as before.
+#[test]
+fn no_key_stays_in_a_request_for_records_of_managers_and_ports() {
+    let (sm, port) = (attribute::SM_INFO_RECORD, attribute::PORT_INFO_RECORD);
+    let sm_key = offset::<SmInfoRecord>("sm_info") + offset::<SmInfo>("sm_key");
+    let m_key = offset::<PortInfoRecord>("port_info") + offset::<PortInfo>("m_key");
+    // LID and reserved bytes, or LID and port, before SMInfo with its GUID first and PortInfo with M_Key first.
+    for (base_version, attribute_id, len, at) in [
+        (version::OPA, sm, SmInfoRecord::LEN, sm_key),
+        (version::OPA, port, PortInfoRecord::LEN, m_key),
+        (version::IB, sm, 32, 4 + 8),
+        (version::IB, port, 68, 4),
+    ] {
+        let Envelope { mut mad, class } = envelope();
+        mad.base_version = base_version;
+        mad.method = method::GET_TABLE;
+        mad.attribute_id = attribute_id;
+        let mut request = vec![0; DATA_AT];
+        mad.encode(&mut request);
+        request[CLASS_AT..][..class.len()].copy_from_slice(&class);
+        request.extend(vec![1; len]);
+        request[DATA_AT + at..][..8].copy_from_slice(&OTHER.to_be_bytes());
+        let keys = Keys::default();
+        let mut masked = request.clone();
+        keys.in_datagram(&mut masked);
+        assert!(!has_key(&masked), "{base_version:#x} {attribute_id:#x}");
+        assert_eq!(masked[DATA_AT + at..][..8], keys.mask(OTHER).to_be_bytes());
+        let rest = |mad: &[u8]| [&mad[DATA_AT..][..at], &mad[DATA_AT + at + 8..]].concat();
+        assert_eq!(rest(&masked), rest(&request));
+        for there in 1..=8 {
+            let mut cut = request[..DATA_AT + at + there].to_vec();
+            keys.in_datagram(&mut cut);
+            assert_eq!(left_of(OTHER, &cut), 0, "{attribute_id:#x}, {there}");
+        }
+    }
 }
 
 /// What is written of a value, and the same made of it.

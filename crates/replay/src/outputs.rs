@@ -68,9 +68,14 @@ impl Outputs {
         }
     }
 
-    /// Memory that they take.
+    /// Bytes that they take, beside snapshots.
     pub(crate) fn memory(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Number of snapshots among them.
+    pub(crate) fn snapshots(&self) -> usize {
+        self.snapshots.len()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -305,7 +305,7 @@ proptest! {
     #[test]
     fn each_message_comes_once_and_in_order(
         seed in any::<u64>(),
-        kind in 0_usize..4,
+        kind in 0_usize..5,
         percent in 1_u32..30,
         messages in proptest::collection::vec((0_u32..2, 2_u32..4, 0..SIZES.len(), any::<bool>()), 1..24),
     ) {
@@ -314,6 +314,7 @@ proptest! {
             (Stack::OPX, false),
             (Stack::IPOIB, false),
             (Stack::VERBS, true),
+            (Stack::VERBS, false),
         ][kind];
         let turn = |(a, b, size, turned): &(u32, u32, usize, bool)| {
             if *turned { (*b, *a, SIZES[*size]) } else { (*a, *b, SIZES[*size]) }

@@ -62,6 +62,8 @@ pub struct Recorder {
     events: OpenEvents,
     states: States,
     gaps: Gaps,
+    /// Of each resolution: whether the last roll-up to it did not fit into the budget.
+    lacks_room: [bool; Resolution::ALL.len()],
     warnings: Vec<String>,
 }
 
@@ -92,13 +94,14 @@ impl Recorder {
             events,
             states,
             gaps,
+            lacks_room: [false; Resolution::ALL.len()],
             warnings,
         };
         recorder.make_room(0)?;
         Ok(recorder)
     }
 
-    /// What was found damaged, in words, once.
+    /// What was found damaged, and that roll-ups begin not to fit into the budget, in words, once.
     pub fn warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
@@ -310,8 +313,23 @@ impl Recorder {
             self.set_aside(from, error)?;
             return Ok(());
         }
+        match &made {
+            Err(error) if error.is_over_limit() => self.warn_of_room(to),
+            made => self.lacks_room[to as usize] &= made.is_err(),
+        }
         made?;
         self.files.list(table)
+    }
+
+    /// Warns once that roll-ups to a resolution do not fit into the budget, until one does.
+    fn warn_of_room(&mut self, to: Resolution) {
+        if !std::mem::replace(&mut self.lacks_room[to as usize], true) {
+            let (seconds, budget) = (to.period_ms() / 1000, self.files.budget);
+            self.warnings.push(format!(
+                "counters of each {seconds} s do not fit into the budget of {budget} bytes: those that they are made \
+                 of may be removed without them"
+            ));
+        }
     }
 
     /// Takes a damaged segment out of the table.

@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use super::columns::{Batch, ROWS, properties, schema};
 use super::name::SegmentName;
 use super::sync_dir;
-use crate::error::HistoryError;
+use crate::error::{HistoryError, OverLimit};
 use crate::tables::Table;
 
 /// Name of a segment that is being written.
@@ -67,7 +67,7 @@ impl Counted {
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = match (bytes.len() as u64) > self.left {
-            true => Err(io::Error::from(io::ErrorKind::QuotaExceeded)),
+            true => Err(io::Error::new(io::ErrorKind::QuotaExceeded, OverLimit)),
             false => self.file.write(bytes),
         };
         match result {
@@ -254,5 +254,22 @@ mod tests {
         assert_eq!(group.values(&[2, 5]).unwrap(), [values(2), values(5)]);
         let all = group.all().unwrap();
         assert_eq!(all.values(8), values(8));
+    }
+
+    /// A quota of the file system is as a full disk; the budget's own end is not.
+    #[test]
+    fn the_end_of_the_budget_is_told_from_a_quota() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segment = SegmentWriter::new(dir.path(), TABLE, 64).unwrap();
+        let key = PortKey { guid: 7, port: 1 };
+        let values = PortValues {
+            totals: [1; _],
+            link_quality: None,
+        };
+        segment.batch().push_port(0, key, &"a".into(), &values);
+        segment.pushed(0).unwrap();
+        assert!(segment.finish(1, 1).unwrap_err().is_over_limit());
+        let quota = io::Error::from(io::ErrorKind::QuotaExceeded);
+        assert!(!HistoryError::io(dir.path())(quota).is_over_limit());
     }
 }

@@ -60,11 +60,15 @@ fn a_roll_up_for_which_there_is_no_room_costs_no_reading() {
     let budget = 2 << 20;
     let mut recorder = Recorder::open(dir.path(), budget).expect("a recorder");
     let mut fabric = Counting::new(9, 600);
+    let mut told = Vec::new();
     for number in 0..6 * 60 * 3 {
         let recorded = recorder.image(START + 10_000 * number, fabric.reading());
         recorded.unwrap_or_else(|error| panic!("reading {number}: {error}"));
+        told.extend(recorder.warnings());
     }
     assert!(bytes(dir.path()) <= budget);
+    let is_room = |word: &String| word.contains("do not fit into the budget of 2097152 bytes");
+    assert!(!told.is_empty() && told.iter().all(is_room), "{told:?}");
 }
 
 #[test]

@@ -466,11 +466,13 @@ impl<'a> Stage<'a> {
         let (network, ranks) = (self.managed.network(), self.case.ranks);
         let mut found = spectrum::measurements(network, &self.hosts, ranks, &latencies);
         if let Some(large) = large {
-            let (rates, _) = self.tournament(
+            let (mut rates, _) = self.tournament(
                 sessions,
                 |pairs| task::of_all_pairs(pairs, on_link(large)),
                 Bandwidth::of_pairs,
             )?;
+            let share = task::data_share(stack, large);
+            rates.iter_mut().for_each(|(_, rate)| *rate *= share);
             found.extend(spectrum::bandwidths(ranks, &rates));
         }
         Ok(found)

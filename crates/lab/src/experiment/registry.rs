@@ -22,7 +22,7 @@ pub trait Metric: Send + Sync {
 /// Collectives and metrics by name.
 #[derive(Clone)]
 pub struct Registry {
-    collectives: Vec<Arc<dyn Collective>>,
+    collectives: Vec<Chosen>,
     metrics: Vec<Arc<dyn Metric>>,
 }
 
@@ -40,24 +40,37 @@ impl Registry {
     /// With another collective, in place of the one of its name if there is one.
     #[must_use]
     pub fn with_collective(mut self, one: impl Collective + 'static) -> Self {
-        self.collectives.retain(|other| other.name() != one.name());
-        self.collectives.push(Arc::new(one));
+        self.collectives
+            .retain(|other| other.of.name() != one.name());
+        self.collectives.push(Chosen::own(one));
         self
     }
 
     /// With another metric, in place of the one of its name that was added before.
-    #[must_use]
-    pub fn with_metric(mut self, one: impl Metric + 'static) -> Self {
-        self.metrics.retain(|other| other.name() != one.name());
+    ///
+    /// # Errors
+    /// Its name is that of a metric of this crate, or not one word without a full stop.
+    pub fn with_metric(mut self, one: impl Metric + 'static) -> Result<Self, String> {
+        let name = one.name();
+        if METRICS.contains(&name) {
+            return Err(format!("metric {name:?} is there already"));
+        }
+        if name.is_empty() || name.contains(|letter: char| letter == '.' || letter.is_whitespace())
+        {
+            return Err(format!(
+                "metric name {name:?}, allowed: one word without a full stop"
+            ));
+        }
+        self.metrics.retain(|other| other.name() != name);
         self.metrics.push(Arc::new(one));
-        self
+        Ok(self)
     }
 
     /// A collective by its name.
     pub(super) fn collective(&self, name: &str) -> Checked<Chosen> {
-        let found = self.collectives.iter().find(|one| one.name() == name);
-        found.cloned().map(Chosen).ok_or_else(|| {
-            let names: Vec<&str> = self.collectives.iter().map(|one| one.name()).collect();
+        let found = self.collectives.iter().find(|one| one.of.name() == name);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = self.collectives.iter().map(|one| one.of.name()).collect();
             unknown("collective", name, &names.join(", "))
         })
     }
@@ -69,12 +82,14 @@ impl Registry {
 
     /// The name of a metric, or `JOB.METRIC` of one of this crate.
     pub(super) fn metric(&self, text: &str) -> Checked<String> {
-        let name = text.split_once('.').map_or(text, |(_, metric)| metric);
-        let mut added = self.metrics.iter().map(|one| one.name());
-        if METRICS.contains(&name) || added.clone().any(|one| one == text) {
-            return Ok(text.to_owned());
+        let (name, mut allowed) = match text.split_once('.') {
+            Some((_, metric)) => (metric, Vec::new()),
+            None => (text, self.metrics.iter().map(|one| one.name()).collect()),
+        };
+        allowed.splice(0..0, METRICS);
+        match allowed.contains(&name) {
+            true => Ok(text.to_owned()),
+            false => Err(unknown("metric", text, &allowed.join(", "))),
         }
-        let names: Vec<&str> = METRICS.into_iter().chain(&mut added).collect();
-        Err(unknown("metric", name, &names.join(", ")))
     }
 }

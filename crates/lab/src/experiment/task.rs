@@ -106,7 +106,7 @@ pub(super) fn benchmark(task: Task<'_>) -> Result<Option<Benchmark>, ExperimentE
             iterations,
         } => {
             let call = Call { bytes, root, seed };
-            let all = schedules(&*of.0, ranks.len() as u32, call, iterations);
+            let all = schedules(&*of.of, ranks.len() as u32, call, iterations);
             let all = all.map_err(|what| ExperimentError::Traffic { what })?;
             Benchmark::Schedule(Schedule::new(ranks.start, on_link(all, &stack)))
         }
@@ -125,9 +125,9 @@ pub(super) fn benchmark(task: Task<'_>) -> Result<Option<Benchmark>, ExperimentE
             both_ways,
         })),
         Traffic::File { ranks: ref of, .. } => {
-            let all = match stack.on_link(0) {
-                0 => of.clone(),
-                _ => Arc::new(on_link(of.to_vec(), &stack)),
+            let all = match stack.is_tcp() {
+                false => of.clone(),
+                true => Arc::new(on_link(of.to_vec(), &stack)),
             };
             Benchmark::Schedule(Schedule::new(ranks.start, all))
         }
@@ -197,13 +197,17 @@ fn bandwidth((traffic, stack): (&Traffic, Stack), program: &Bandwidth) -> Vec<Me
     let Traffic::Bandwidth { bytes, .. } = *traffic else {
         return Vec::new();
     };
-    let on_link = stack.on_link(bytes).max(1) as f64;
-    let measured = program.bytes_per_second().unwrap_or(0.0) * bytes as f64 / on_link;
+    let measured = program.bytes_per_second().unwrap_or(0.0) * data_share(stack, bytes);
     let time = program.time().unwrap_or(0).max(1) as f64 / SECOND;
     let mut found = rates(measured);
     let messages = program.messages() as f64 / time;
     found.push(measurement("messages", messages, "1/s"));
     found
+}
+
+/// Share of a message's own bytes in those that it has on the link.
+pub(super) fn data_share(stack: Stack, bytes: u64) -> f64 {
+    bytes as f64 / stack.on_link(bytes).max(1) as f64
 }
 
 fn rates(bytes_per_second: f64) -> Vec<Measurement> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use weft_lab::experiment::collectives::{Call, Collective, Member, Sequence};
-use weft_lab::experiment::{Metric, Outcome, Registry, Scenario, compare, perform};
+use weft_lab::experiment::{Metric, Outcome, Registry, Scenario, compare, outcome_store, perform};
 
 /// A word around the ring of all members, twice as long at each step: no collective of the laboratory.
 struct Rumour;
@@ -82,7 +82,8 @@ fn value(outcome: &Outcome, metric: &str) -> f64 {
 fn a_program_adds_a_collective_and_a_metric() {
     let registry = Registry::default()
         .with_collective(Rumour)
-        .with_metric(Sent);
+        .with_metric(Sent)
+        .unwrap();
     let text = "fabric one-switch:5\nplot sent over bytes Sent\npublished sent 310 0.1% at 10\n\
                 traffic collective=rumour bytes=10 iterations=2\nsweep bytes 10 20";
     let (scenario, outcomes) = run_with(&registry, text).unwrap();
@@ -97,6 +98,79 @@ fn a_program_adds_a_collective_and_a_metric() {
     assert_eq!(of_job.map(|rank| rank.sent).sum::<u64>(), 1 + 2 + 4 + 8);
     let text = "fabric one-switch:2\ntraffic osu_latency bytes=8\npublished sent 1 1%";
     assert!(text.parse::<Scenario>().is_err());
+}
+
+/// A metric with any name.
+struct Named(&'static str);
+
+impl Metric for Named {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn unit(&self) -> &'static str {
+        ""
+    }
+
+    fn of(&self, _: &Outcome) -> Option<f64> {
+        None
+    }
+}
+
+/// Metrics of one's own are named as scenarios can name them, and only where they are.
+#[test]
+fn a_metric_with_a_name_that_cannot_be_told_apart_is_refused() {
+    for (name, told) in [
+        ("time", "is there already"),
+        ("own.time", "one word without a full stop"),
+        ("own time", "one word without a full stop"),
+        ("", "one word without a full stop"),
+    ] {
+        let refused = Registry::default().with_metric(Named(name)).map(drop);
+        assert!(refused.unwrap_err().contains(told), "{name}");
+    }
+    let registry = Registry::default().with_metric(Sent).unwrap();
+    let text = "fabric one-switch:4\ntraffic alltoall\njob a bulk\npublished a.sent 1 1%";
+    let error = run_with(&registry, text).map(drop).unwrap_err();
+    let (_, told) = error
+        .split_once("unknown metric \"a.sent\", allowed: ")
+        .unwrap();
+    assert!(!told.split(", ").any(|name| name == "sent"), "{error}");
+}
+
+/// A program's broadcast, to the next member only.
+struct OwnBcast;
+
+impl Collective for OwnBcast {
+    fn name(&self) -> &'static str {
+        "bcast"
+    }
+
+    fn act(&self, member: Member<'_>, call: Call, sequence: &mut Sequence) {
+        // Nearly as often around the circle as there are numbers for.
+        let rounds = (u32::MAX / member.count() - 1) * member.count();
+        let (to, from) = member.at_distance(rounds + 1);
+        assert_eq!((to, from), member.at_distance(1));
+        sequence.together([member.send(to, call.bytes), member.receive(from)]);
+    }
+}
+
+/// Outcomes that were kept of a standard collective are not taken for those of the one in its place.
+#[test]
+fn a_collective_in_place_of_a_standard_one_has_outcomes_of_its_own() {
+    let kept = |registry: &Registry| {
+        let text = "fabric one-switch:3\ntraffic collective=bcast bytes=8";
+        let (scenario, outcomes) = run_with(registry, text).unwrap();
+        (
+            outcome_store::key(&scenario.cases[0], 1),
+            sent(&outcomes[0]),
+        )
+    };
+    let (standard, sent) = kept(&Registry::default());
+    assert_eq!(sent, [16, 0, 0]);
+    let (own, sent) = kept(&Registry::default().with_collective(OwnBcast));
+    assert_eq!(sent, [8, 8, 8]);
+    assert_ne!(own, standard);
 }
 
 /// What is wrong with a collective or its call is said, instead of a run without end.
@@ -216,7 +290,13 @@ fn a_program_of_ones_own_runs_scenarios() {
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
     };
-    let (code, text) = run(&own.join("own_collective"));
+    let own = own.join("own_collective");
+    assert!(
+        own.exists(),
+        "{} is not there: `cargo build -p weft-lab --example own_collective` makes it, with this test's --profile",
+        own.display()
+    );
+    let (code, text) = run(&own);
     assert!(code == Some(0) && text.contains("| time | "), "{text}");
     let (code, text) = run(env!("CARGO_BIN_EXE_weft-lab").as_ref());
     assert!(

@@ -1097,6 +1097,17 @@ fn latency_is_taken_after_the_benchmarks_own_round_trips() {
     assert_eq!(hops("bytes=8193") % 11, 0);
 }
 
+/// Over sockets the headers of TCP are no bandwidth, whoever measures it.
+#[test]
+fn bandwidths_between_all_pairs_are_those_of_data() {
+    let outcomes = run(
+        "fabric one-switch:2\nstack sockets\ncase all\ntraffic mpi_nxnlatbw iterations=1 large=1M\n\
+         case one\ntraffic osu_bw bytes=1M window=8 skip=1 iterations=1",
+    );
+    let [all, one] = [0, 1].map(|case| value(&outcomes[case], "bandwidth"));
+    assert!((all / one - 1.0).abs() < 1e-3, "{all} and {one}");
+}
+
 /// On one switch each session has its host's link to itself, two of one host have half of it each.
 #[test]
 fn bandwidths_between_all_pairs_are_those_of_their_links() {

@@ -274,14 +274,14 @@ fn a_recording_of_the_first_format_is_refused_with_the_reason() {
     let file = recording(directory.path());
     let mut bytes = fs::read(&file).unwrap();
     let number = b"weft recording ".len();
-    assert_eq!(bytes[number], b'2');
+    assert_eq!(bytes[number], b'3');
     bytes[number] = b'1';
     fs::write(&file, &bytes).unwrap();
     for arguments in [&[][..], &["--steps"], &["--until", "sweep:1", "--json"]] {
         let (code, text, error) = replay(&file, arguments);
         assert_eq!((code, text.as_str()), (Some(2), ""), "{error}");
         assert!(
-            error.contains("of another format than 2")
+            error.contains("of another format than 3")
                 && error.contains("the version that recorded it"),
             "{error}"
         );

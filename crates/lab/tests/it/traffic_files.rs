@@ -46,6 +46,20 @@ fn a_ring_in_goal_takes_its_messages_and_computations() {
     assert!((time - 4.0 * (1.0 + HOP)).abs() < 1e-6, "{time}");
 }
 
+/// Messages of a file over sockets have the headers of TCP on the link, as those of other traffic have.
+#[test]
+fn messages_of_a_file_have_their_headers_over_sockets() {
+    let of = |traffic: &str| {
+        let text = format!("fabric one-switch:2\nstack sockets\ntraffic {traffic}");
+        let scenario = Scenario::read(&text, |_| Ok(b"0 1 1000000".to_vec())).unwrap();
+        let outcome = perform(&scenario.cases[0], 1, 1).unwrap();
+        (time(&outcome), outcome.ranks[0].sent)
+    };
+    let file = of("file=one.pairs");
+    assert!(file.1 > 1_000_000, "{file:?}");
+    assert_eq!(file, of("collective=bcast bytes=1000000"));
+}
+
 /// What waits for a beginning alone goes on at once.
 #[test]
 fn goal_tells_beginnings_from_ends() {

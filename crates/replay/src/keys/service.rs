@@ -1,19 +1,44 @@
-//! Keys in datagrams of subnet administration: those of services, and where notices may have one.
+//! Keys in datagrams of subnet administration: those of services, SM_Keys and M_Keys that requests may ask for, and where
+//! notices may have one.
 
 use weft_wire::Layout;
 use weft_wire::header::{MadHeader, class, method, version};
 use weft_wire::rmpp::{
     CLASS_AT, DATA_AT, RMPP_AT, RmppHeader, SEGMENT_DATA_MAX, SEGMENT_DATA_MAX_IB,
 };
-use weft_wire::sa::{IbServiceRecord, SaHeader, ServiceRecord, attribute};
+use weft_wire::sa::{
+    IbPortInfoRecord, IbServiceRecord, PortInfoRecord, SaHeader, ServiceRecord, SmInfoRecord,
+    attribute,
+};
 
-/// Offset of ServiceKey in the vendor's record, and in that of InfiniBand.
-const KEY: usize = 40;
-const IB_KEY: usize = 32;
-/// Its length.
-const KEY_LEN: usize = 16;
+/// Length of a key, or of each half of a ServiceKey.
+const HALF: usize = 8;
 /// Offset of the attribute in a datagram.
 const ATTRIBUTE_AT: usize = 16;
+
+/// Where a record has its key.
+struct Place {
+    /// Length of the record.
+    record: usize,
+    /// Offset of the key in it.
+    key: usize,
+    /// Length of the key.
+    len: usize,
+}
+
+/// Of the attributes with a key the vendor's form, and that of InfiniBand (IBA 1.3, 15.2.5).
+fn place(attribute: u16, is_ib: bool) -> Option<Place> {
+    let (record, key, len) = match (attribute, is_ib) {
+        (attribute::SERVICE_RECORD, false) => (ServiceRecord::LEN, 40, 2 * HALF),
+        (attribute::SERVICE_RECORD, true) => (IbServiceRecord::LEN, 32, 2 * HALF),
+        (attribute::SM_INFO_RECORD, false) => (SmInfoRecord::LEN, 16, HALF),
+        (attribute::SM_INFO_RECORD, true) => (32, 12, HALF),
+        (attribute::PORT_INFO_RECORD, false) => (PortInfoRecord::LEN, 120, HALF),
+        (attribute::PORT_INFO_RECORD, true) => (IbPortInfoRecord::LEN, 4, HALF),
+        _ => return None,
+    };
+    Some(Place { record, key, len })
+}
 
 /// Whether a datagram is about services.
 pub(crate) fn is_record(mad: &[u8]) -> bool {
@@ -30,22 +55,32 @@ fn has(mad: &[u8], attribute: u16) -> bool {
     mad.get(1) == Some(&class::SUBN_ADM) && id == Some(&attribute.to_be_bytes())
 }
 
-/// Passes on each half of each key in a datagram, in a segment, or in a message without a number; fewer bytes where a segment
-/// has only some of them.
+/// Passes on each key in a datagram, in a segment, or in a message without a number, those of services by halves; fewer
+/// bytes where a segment has only some of them.
 pub(super) fn each_half(mad: &mut [u8], mut take: impl FnMut(&mut [u8])) {
     let Ok(header) = MadHeader::decode(mad) else {
         return;
     };
-    let (key, record, segment) = match header.base_version {
-        version::IB => (IB_KEY, IbServiceRecord::LEN, SEGMENT_DATA_MAX_IB),
-        _ => (KEY, ServiceRecord::LEN, SEGMENT_DATA_MAX),
+    let is_ib = header.base_version == version::IB;
+    let Some(Place {
+        record,
+        key,
+        len: key_len,
+    }) = place(header.attribute_id, is_ib)
+    else {
+        return;
+    };
+    let segment = if is_ib {
+        SEGMENT_DATA_MAX_IB
+    } else {
+        SEGMENT_DATA_MAX
     };
     let rmpp = RmppHeader::decode(mad.get(RMPP_AT..).unwrap_or_default()).unwrap_or_default();
     let class = SaHeader::decode(mad.get(CLASS_AT..).unwrap_or_default()).unwrap_or_default();
     let is_answer = method::is_response(header.method);
     // Requests may say anything there.
     let stride = match usize::from(class.attribute_offset) * 8 {
-        stride if is_answer && stride >= key + KEY_LEN => stride,
+        stride if is_answer && stride >= key + key_len => stride,
         _ => record,
     };
     let before = (rmpp.segment_num as usize).saturating_sub(1) * segment;
@@ -53,14 +88,14 @@ pub(super) fn each_half(mad: &mut [u8], mut take: impl FnMut(&mut [u8])) {
     let len = data.len();
     // Segments of requests may be of any length, and what is missing of the one record begins the next.
     if !is_answer && before > 0 {
-        let begin = data.get_mut(..len.min(key + KEY_LEN));
+        let begin = data.get_mut(..len.min(key + key_len));
         begin.unwrap_or_default().fill(0);
         return;
     }
     let records = (before / stride..).map(|record| record * stride + key);
     let keys = records.take_while(|key| *key < before + len);
-    for half in keys.flat_map(|key| [key, key + KEY_LEN / 2]) {
-        let [start, end] = [half, half + KEY_LEN / 2].map(|at| at.saturating_sub(before));
+    for half in keys.flat_map(|key| (key..key + key_len).step_by(HALF)) {
+        let [start, end] = [half, half + HALF].map(|at| at.saturating_sub(before));
         if let Some(bytes) = data.get_mut(start..end.min(len)) {
             take(bytes);
         }

@@ -11,7 +11,6 @@
 use std::collections::VecDeque;
 
 use super::nic::Mpi;
-use super::stack::Recovery;
 use crate::constants as c;
 use crate::packets::{Picos, Simulation};
 
@@ -103,7 +102,7 @@ impl Mpi {
     /// Whether a rank sends over TCP.
     #[inline]
     pub(super) fn is_tcp(&self, rank: u32) -> bool {
-        self.ranks[rank as usize].stack.recovery == Recovery::Tcp
+        self.ranks[rank as usize].stack.is_tcp()
     }
 
     fn connection(&mut self, from: u32, to: u32) -> &mut Connection {

@@ -140,6 +140,8 @@ impl Mpi {
             return;
         };
         let transfer = self.transfers.get_mut(id);
+        // Nothing goes to the engines before it is made.
+        debug_assert!(!transfer.over, "over before its last packet was made");
         transfer.granted = (transfer.granted + 1).min(transfer.packets);
         if transfer.granted == transfer.packets {
             making.pop_front();

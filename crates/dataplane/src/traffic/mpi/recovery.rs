@@ -356,13 +356,13 @@ impl Mpi {
         self.write(simulation, from);
     }
 
-    /// Resends packets that the engines send eagerly.
+    /// Resends packets that the engines send eagerly. Those that a kernel has not made yet follow when they are.
     fn list_again(&mut self, simulation: &mut Simulation, from: u32, to: u32, pass: u32) {
         for id in self.transfers.between(from, to) {
             let transfer = *self.transfers.get(id);
             let here = !transfer.read && transfer.method == Method::Dma;
             if here && transfer.sent > transfer.received {
-                self.part_again(simulation, id, transfer.received..transfer.packets, pass);
+                self.part_again(simulation, id, transfer.received..transfer.granted, pass);
             }
         }
     }

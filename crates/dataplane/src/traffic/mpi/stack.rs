@@ -249,6 +249,12 @@ impl Stack {
         self.recovery == Recovery::Connection
     }
 
+    /// Whether it sends over TCP.
+    #[inline]
+    pub fn is_tcp(&self) -> bool {
+        self.recovery == Recovery::Tcp
+    }
+
     /// The stack with the payload of packets limited to an MTU.
     #[must_use]
     pub fn within(self, mtu: Option<u32>) -> Self {
@@ -301,7 +307,7 @@ impl Stack {
 
     /// Bytes on the link of a message of `bytes`: in TCP's segments with their headers, else the same.
     pub fn on_link(&self, bytes: u64) -> u64 {
-        if self.recovery != Recovery::Tcp {
+        if !self.is_tcp() {
             return bytes;
         }
         let packets = bytes.div_ceil(c::IPOIB_MTU - c::TCP_HEADERS);

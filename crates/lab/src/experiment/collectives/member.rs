@@ -57,6 +57,7 @@ impl<'a> Member<'a> {
     /// The places at a distance after and before its own, around the circle of all.
     pub fn at_distance(self, distance: u32) -> (u32, u32) {
         let count = self.count();
+        let distance = distance % count;
         (
             (self.place + distance) % count,
             (self.place + count - distance) % count,

@@ -59,25 +59,43 @@ pub trait Collective: Send + Sync {
     }
 }
 
-/// A collective that traffic is made of. Two are the same if name and version are.
+/// A collective that traffic is made of. Two are the same if name, version and whether a program added them are.
 #[derive(Clone)]
-pub struct Chosen(pub(super) Arc<dyn Collective>);
+pub struct Chosen {
+    pub(super) of: Arc<dyn Collective>,
+    /// A program added it, perhaps in place of a standard one.
+    own: bool,
+}
+
+impl Chosen {
+    pub(super) fn own(of: impl Collective + 'static) -> Self {
+        let of = Arc::new(of);
+        Self { of, own: true }
+    }
+
+    fn identity(&self) -> (bool, &'static str, u32) {
+        (self.own, self.of.name(), self.of.version())
+    }
+}
 
 impl fmt::Debug for Chosen {
+    /// By this outcomes that are kept are told apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.0.name(), self.0.version())
+        let (own, name, version) = self.identity();
+        let own = if own { "own " } else { "" };
+        write!(f, "{own}{name} {version}")
     }
 }
 
 impl PartialEq for Chosen {
     fn eq(&self, other: &Self) -> bool {
-        (self.0.name(), self.0.version()) == (other.0.name(), other.0.version())
+        self.identity() == other.identity()
     }
 }
 
 /// Those that scenarios can name.
-pub(super) fn standard() -> Vec<Arc<dyn Collective>> {
-    vec![
+pub(super) fn standard() -> Vec<Chosen> {
+    let all: Vec<Arc<dyn Collective>> = vec![
         Arc::new(AllGather),
         Arc::new(AllReduce),
         Arc::new(Alltoall),
@@ -89,13 +107,16 @@ pub(super) fn standard() -> Vec<Arc<dyn Collective>> {
         Arc::new(Reduce),
         Arc::new(ReduceScatter),
         Arc::new(Scatter),
-    ]
+    ];
+    let chosen = |of| Chosen { of, own: false };
+    all.into_iter().map(chosen).collect()
 }
 
 /// What ranks 0 to `count` - 1 do that call a collective so many times, one after the other.
 ///
 /// # Errors
-/// Too many ranks or operations; messages without their other end, or operations that wait for each other.
+/// Too many ranks or operations; messages without their other end, or operations of one rank that wait for each other.
+/// Ranks that wait for one another are not found here.
 pub(super) fn schedules(
     collective: &dyn Collective,
     count: u32,
