@@ -237,7 +237,7 @@ impl Planter<'_> {
         let link = self.between();
         self.lab
             .weft(&["port", "link", "--width", "2x", &point(link[0])]);
-        self.add("less enabled", &link, &["degraded"], true);
+        self.add("less enabled", &link, &["unused"], true);
     }
 
     fn of_links(&mut self) {
@@ -264,7 +264,7 @@ impl Planter<'_> {
         let link = self.between();
         let ((node, port), lanes) = (link[0], 1);
         self.control(Control::LinkLanes { node, port, lanes });
-        self.add("one lane", &link, &["degraded"], true);
+        self.add("one lane", &link, &["unused"], true);
         let link = self.between();
         let ((node, port), slow) = (link[0], true);
         self.control(Control::LinkSlow { node, port, slow });

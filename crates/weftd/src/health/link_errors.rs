@@ -24,7 +24,9 @@ impl LinkErrorsTold {
         for Finding { a, b, what, .. } in with_errors {
             let link = b.iter().map(place).fold(place(a), Link::min);
             if self.0.insert(link, (a.clone(), b.clone())).is_none() {
-                news.push(event(a, b.as_ref(), Some(what)));
+                // The finding has the rest.
+                let first = what.split("; ").next();
+                news.push(event(a, b.as_ref(), first));
             }
             now.insert(link);
         }

@@ -228,7 +228,7 @@ async fn an_operation_whose_ports_were_not_all_switched_has_failed_and_names_the
         for sweep in 5..4 + u64::from(attempts::SWEEPS_MAX) {
             sweep_ends(&hub, sweep, unfinished);
         }
-        operations.catch_up();
+        operations.catch_up_at(Instant::now() + attempts::SHORTEST);
         let failed = settled(&operations, &begun.id).await;
         assert_eq!(failed.state(), OperationState::Failed);
         assert_eq!(failed.error, expected);
