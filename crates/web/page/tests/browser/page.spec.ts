@@ -284,15 +284,15 @@ test("a route is shown hop by hop between two hosts that are named", { tag: "@fi
   await expect(page.locator(".paths .stop").first()).toHaveText("node600 hfi1_0");
 });
 
-test("a slow link is told apart from a lost one", async ({ page }) => {
+test("a link that is kept from use is told apart from a lost one", async ({ page }) => {
   await open(page);
   daemon.cause("link-lanes", "edge3:31", "2");
-  await expect(page.locator(".legend")).toContainText("slow");
-  await expect(page.locator(".findings")).toContainText("degraded");
+  await expect(page.locator(".legend")).toContainText("out of use");
+  await expect(page.locator(".findings")).toContainText("unused");
   daemon.cause("link-lanes", "edge3:31", "4");
   daemon.cause("link-down", "edge3:31");
   daemon.cause("link-up", "edge3:31");
-  await expect(page.locator(".legend")).not.toContainText("slow");
+  await expect(page.locator(".legend")).not.toContainText("out of use");
 });
 
 test("a daemon that is lost is told, and followed again when it is back", { tag: "@firefox" }, async ({ page }) => {
