@@ -43,7 +43,7 @@ test("overview and timeline", async ({ page }) => {
     daemon.cause("link-lanes", "edge33:28", "2");
     await expect(page.locator(".findings > li")).toHaveCount(4);
     await expect(page.locator(".findings")).toContainText("missing host");
-    await expect(page.locator(".findings")).toContainText("degraded");
+    await expect(page.locator(".findings")).toContainText("unused");
     await picture(page, "overview");
     daemon.weft("port", "disable", "--reason", "rack 7 is moved", "node:edge12:port:6");
     await page.waitForTimeout(5_000);
