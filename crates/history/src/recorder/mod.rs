@@ -277,6 +277,21 @@ impl Recorder {
         }
         let limit = self.left();
         self.counters.close(&self.root, &mut self.files, limit)?;
+        self.roll_up_all()?;
+        self.make_room(0)
+    }
+
+    fn close_events(&mut self) -> Result<(), HistoryError> {
+        if !self.events.log.has_frames() {
+            return Ok(());
+        }
+        let limit = self.left();
+        self.events.close(&self.root, &mut self.files, limit)?;
+        self.make_room(0)
+    }
+
+    /// Rolls up all segments that are enough for a coarser one, as far as there is room.
+    fn roll_up_all(&mut self) -> Result<(), HistoryError> {
         for resolution in Resolution::ALL {
             while let Some((_, count)) = resolution.coarser()
                 && self.files.not_rolled_up(resolution).len() >= count
@@ -288,16 +303,7 @@ impl Recorder {
                 }
             }
         }
-        self.make_room(0)
-    }
-
-    fn close_events(&mut self) -> Result<(), HistoryError> {
-        if !self.events.log.has_frames() {
-            return Ok(());
-        }
-        let limit = self.left();
-        self.events.close(&self.root, &mut self.files, limit)?;
-        self.make_room(0)
+        Ok(())
     }
 
     /// Rolls up the oldest segments of a resolution that are not yet.
@@ -400,3 +406,6 @@ impl Recorder {
         resolution.coarser().is_some() && segments.iter().any(|(_, one)| one == path)
     }
 }
+
+#[cfg(test)]
+mod tests;
