@@ -12,18 +12,12 @@ pub(super) fn up(
     root: u32,
     bytes: impl Fn(Range<u32>) -> u64,
 ) {
-    let (count, place) = (member.count(), after(member, root));
-    let at = |place: u32| (place + root) % count;
-    let mut bit = 1;
-    while bit < count && place & bit == 0 {
-        if place + bit < count {
-            sequence.go(member.receive(at(place + bit)));
-        }
-        bit *= 2;
+    let node = Node::of(member, root);
+    for child in node.children() {
+        sequence.go(member.receive(node.at(child.start)));
     }
-    if place != 0 {
-        let below = place..(place + bit).min(count);
-        sequence.go(member.send(at(place - bit), bytes(below)));
+    if let Some(parent) = node.parent() {
+        sequence.go(member.send(parent, bytes(node.below(node.place, node.reach))));
     }
 }
 
@@ -34,26 +28,59 @@ pub(super) fn down(
     root: u32,
     bytes: impl Fn(Range<u32>) -> u64,
 ) {
-    let (count, place) = (member.count(), after(member, root));
-    let at = |place: u32| (place + root) % count;
-    let mut bit = 1;
-    while bit < count && place & bit == 0 {
-        bit *= 2;
+    let node = Node::of(member, root);
+    if let Some(parent) = node.parent() {
+        sequence.go(member.receive(parent));
     }
-    if place != 0 {
-        sequence.go(member.receive(at(place - bit)));
-    }
-    while bit > 1 {
-        bit /= 2;
-        let other = place + bit;
-        if other < count {
-            let below = other..(other + bit).min(count);
-            sequence.go(member.send(at(other), bytes(below)));
-        }
+    for child in node.children().rev() {
+        sequence.go(member.send(node.at(child.start), bytes(child)));
     }
 }
 
-/// A member's place counted from a root.
-fn after(member: Member<'_>, root: u32) -> u32 {
-    (member.place() + member.count() - root) % member.count()
+/// A member's place in a tree; places are counted from the root.
+struct Node {
+    place: u32,
+    root: u32,
+    /// Number of places.
+    count: u32,
+    /// Places that a tree of this member can have, a power of two: how far its parent is.
+    reach: u32,
+}
+
+impl Node {
+    fn of(member: Member<'_>, root: u32) -> Self {
+        let count = member.count();
+        let place = (member.place() + count - root) % count;
+        let mut reach = 1;
+        while reach < count && place & reach == 0 {
+            reach *= 2;
+        }
+        Self {
+            place,
+            root,
+            count,
+            reach,
+        }
+    }
+
+    /// The member at a place.
+    fn at(&self, place: u32) -> u32 {
+        (place + self.root) % self.count
+    }
+
+    fn parent(&self) -> Option<u32> {
+        (self.place != 0).then(|| self.at(self.place - self.reach))
+    }
+
+    /// A place and those below it.
+    fn below(&self, place: u32, reach: u32) -> Range<u32> {
+        place..(place + reach).min(self.count)
+    }
+
+    /// The places of each child and what is below it, the nearest first.
+    fn children(&self) -> impl DoubleEndedIterator<Item = Range<u32>> + '_ {
+        let reaches = (0..self.reach.ilog2()).map(|bit| 1 << bit);
+        let children = reaches.map(|reach| self.below(self.place + reach, reach));
+        children.filter(|child| child.start < self.count)
+    }
 }
