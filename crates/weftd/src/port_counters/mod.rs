@@ -64,7 +64,7 @@ impl PortCounters {
     }
 }
 
-/// A standby takes its master's totals for its own.
+/// A standby takes its master's totals for its own: of many ports that takes milliseconds.
 fn inherit(counters: &PortCounters, told: Option<&[u8]>) {
     match told.map(PortTotals::decode) {
         Some(Ok(totals)) => {
@@ -122,7 +122,9 @@ pub(crate) async fn keep(
             image = images.recv() => image,
             Ok(()) = inherited.changed() => {
                 let told = inherited.borrow_and_update().clone();
-                inherit(&counters, told.as_deref());
+                let heir = Arc::clone(&counters);
+                // A panic ends the daemon.
+                let _ended = task::spawn_blocking(move || inherit(&heir, told.as_deref())).await;
                 continue;
             }
         };
