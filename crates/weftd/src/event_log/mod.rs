@@ -2,6 +2,7 @@
 
 mod causes;
 mod changes;
+mod health;
 mod intended;
 mod link_errors;
 mod loop_test;
@@ -14,7 +15,6 @@ use tracing::{debug, error, info, warn};
 use weft_api::v1::{self, watch_response::Content};
 use weft_fabric::enums::SmState;
 use weft_fabric::{Guid, PortNum, text};
-use weft_health::{Color, End};
 use weft_manager::{Event, RefusedDevice, SweepPhase, SweepReason, SweepReport};
 use weft_wire::sm::AttributeId;
 
@@ -121,9 +121,9 @@ impl EventLog {
                     reason,
                 },
                 _,
-            ) => health_changed(*before, *now, reason),
+            ) => health::changed(*before, *now, reason),
             (DaemonEvent::LinkHealth { a, b, errors }, _) => {
-                link_health(a, b.as_ref(), errors.as_deref());
+                health::link(a, b.as_ref(), errors.as_deref());
             }
             (DaemonEvent::HistoryUnwritten { why }, _) => warn!(
                 event = "history_unwritten",
@@ -238,53 +238,6 @@ impl EventLog {
         }
         self.is_up = true;
         sweep_ended(report);
-    }
-}
-
-fn health_changed(before: Color, now: Color, reason: &str) {
-    let (before, color) = (before.name(), now.name());
-    match now {
-        Color::Green => info!(
-            event = "health_changed",
-            before, color, reason, "health is {color}, it was {before}: {reason}"
-        ),
-        _ => warn!(
-            event = "health_changed",
-            before,
-            color,
-            reason,
-            "health is {color}, it was {before}: {reason}; weft health tells more"
-        ),
-    }
-}
-
-fn link_health(a: &End, b: Option<&End>, errors: Option<&str>) {
-    let guid = |end: &End| end.node.to_string();
-    let port = |end: &End| end.port.unwrap_or_default().0;
-    let (b_name, b_guid, b_port) = (b.map(|end| &*end.name), b.map(guid), b.map(port));
-    let far = b.map_or_else(String::new, |end| format!(" to {end}"));
-    match errors {
-        Some(what) => warn!(
-            event = "link_has_errors",
-            a = a.name,
-            a_guid = guid(a),
-            a_port = port(a),
-            b = b_name,
-            b_guid,
-            b_port,
-            what,
-            "errors of the link from {a}{far}: {what}"
-        ),
-        None => info!(
-            event = "link_is_well",
-            a = a.name,
-            a_guid = guid(a),
-            a_port = port(a),
-            b = b_name,
-            b_guid,
-            b_port,
-            "the link from {a}{far} has no errors any more"
-        ),
     }
 }
 
