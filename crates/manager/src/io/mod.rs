@@ -559,7 +559,7 @@ pub enum Event {
         /// The fault.
         what: String,
     },
-    /// A switch does not hold the table that it confirmed and the certificate was made for.
+    /// A device does not hold a table as it confirmed it and the certificate was made for it.
     PromiseBroken {
         /// Its GUID.
         node: Guid,

@@ -1,5 +1,7 @@
 //! Content of a switch's multicast table: confirmed, and possible.
 
+use std::fmt;
+
 use weft_fabric::{FIRST_MLID, PortMask};
 use weft_state::State;
 use weft_wire::sm::{AttributeId, MulticastModifier};
@@ -31,6 +33,34 @@ impl Mft {
     pub(crate) fn holds(&self, block: usize, position: usize, words: &Words) -> bool {
         let known = self.known.get(block).copied().unwrap_or(0) >> position & 1 == 1;
         known && words_of(&self.possible, block, position) == *words
+    }
+
+    /// The first row of a confirmed part that is not as a switch says that it is.
+    pub(crate) fn difference(
+        &self,
+        block: usize,
+        position: usize,
+        words: &Words,
+    ) -> Option<Difference> {
+        let is_known = self.known.get(block).copied().unwrap_or(0) >> position & 1 == 1;
+        let confirmed = is_known.then(|| words_of(&self.possible, block, position))?;
+        let mut rows = confirmed.iter().zip(words);
+        let row = rows.position(|(confirmed, held)| confirmed != held)?;
+        let ports = |words: &Words| {
+            let mut mask = PortMask::EMPTY;
+            mask.set_word(position, words[row]);
+            mask
+        };
+        Some(Difference {
+            row: (block * BLOCK + row) as u32,
+            confirmed: ports(&confirmed),
+            held: ports(words),
+        })
+    }
+
+    /// Blocks of which anything is confirmed or was.
+    pub(crate) fn blocks(&self) -> usize {
+        self.known.len()
     }
 
     /// Whether any part of the first `blocks` is not confirmed.
@@ -110,6 +140,30 @@ impl Mft {
     }
 }
 
+/// A row that is not as it was confirmed, as far as 64 ports go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Difference {
+    row: u32,
+    confirmed: PortMask,
+    held: PortMask,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ways = |ports: &PortMask| match ports.len() {
+            0 => "no port".to_owned(),
+            1 => format!("port {}", ports.ranges()),
+            _ => format!("ports {}", ports.ranges()),
+        };
+        let (confirmed, held) = (ways(&self.confirmed), ways(&self.held));
+        let lid = FIRST_MLID + self.row;
+        write!(
+            f,
+            "it had confirmed {confirmed} for multicast LID {lid:#x} and holds {held}"
+        )
+    }
+}
+
 /// A block of `rows`, no ports beyond their end.
 pub(crate) fn words_of(rows: &[PortMask], block: usize, position: usize) -> Words {
     std::array::from_fn(|row| {
@@ -158,6 +212,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::unwrap_used)]
     fn what_was_sent_counts_as_there_until_the_switch_has_told() {
         let mut mft = Mft::default();
         assert!(mft.lacks(1, 1) && !mft.holds(0, 0, &Words::default()));
@@ -169,6 +224,13 @@ mod tests {
         mft.confirm(0, 0, &block(0b100));
         assert_eq!(mft.confirmed().len(), 2);
         assert_eq!(mft.confirmed()[1], PortMask::from_iter([PortNum(2)]));
+        assert_eq!(mft.difference(0, 0, &block(0b100)), None);
+        assert_eq!(mft.difference(0, 1, &block(1)), None, "nothing is known");
+        let found = mft.difference(0, 0, &block(0b11010)).unwrap().to_string();
+        assert_eq!(
+            found,
+            "it had confirmed port 2 for multicast LID 0xf0000001 and holds ports 1,3-4"
+        );
         mft.forget();
         assert!(mft.lacks(1, 1) && mft.possible()[1].word(0) == 0b100);
         mft.reset();

@@ -23,7 +23,7 @@
 //! | `multicast_storms` | ports that end multicast groups too often |
 //! | `trap_storms` | ports that report errors of their links too often |
 //! | `looks` | looks at ports of switches, between sweeps |
-//! | `promises` | whether switches still hold the tables that they confirmed |
+//! | `promises` | whether devices still hold the tables that they confirmed |
 //! | `lost_links` | lost links that may come back |
 //! | `pause` | pause of sweeps |
 //! | `own_port` | the manager's own port, looked at between sweeps |

@@ -56,7 +56,10 @@ impl Manager {
             Tag::Port => self.port_answered(now, view),
             Tag::OwnPort => self.own_port_answered(now, view),
             Tag::Look => self.look_answered(now, found.node, view),
-            Tag::Promise { sweep } => self.promise_answered(now, (found.node, sweep), view),
+            Tag::Promise { sweep } => {
+                let about = (&found.request[..], view);
+                self.promise_answered(now, (found.node, sweep), about);
+            }
             Tag::Sm(question) => self.sm_answered(now, question, view),
         }
     }

@@ -79,7 +79,7 @@ pub struct Totals {
     pub traps_left: u64,
     /// Faults of devices.
     pub faults: u64,
-    /// Tables that were not as their switches had confirmed them.
+    /// Tables that were not as their devices had confirmed them.
     pub promises_broken: u64,
     /// Requests by attribute, in order of its number.
     pub by_attribute: Vec<AttributeCount>,

@@ -190,7 +190,7 @@ impl EventLog {
                 node_guid = guid(broken.guid),
                 node = broken.name,
                 what = broken.what,
-                "the table of {} is not the one that the routes were certified with: {}",
+                "{} does not hold a table that the routes were certified with: {}",
                 called(broken.guid, &broken.name),
                 broken.what
             ),

@@ -158,7 +158,7 @@ fn a_switch_that_did_not_write_its_table_is_found_told_and_saved() {
     assert!(reason.starts_with("edge2: it had confirmed "), "{reason}");
     let shown = daemon.weft_ok(&["incident", "list"]);
     assert!(shown.contains("  broken promise, "), "{shown}");
-    daemon.logs("the table of edge2 is not the one that the routes were certified with: ");
+    daemon.logs("edge2 does not hold a table that the routes were certified with: ");
     let file = PathBuf::from(incident["file"].as_str().unwrap());
     assert_eq!(replayed(&std::fs::read(file).unwrap()).1, None);
     let metrics = daemon.scrape();

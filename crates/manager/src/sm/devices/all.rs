@@ -1,7 +1,7 @@
 //! All nodes, by number and by GUID.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Index, IndexMut, Range};
+use std::ops::{Bound, Index, IndexMut, Range};
 
 use weft_fabric::{Guid, Lid, NodeId, PortNum, Tick};
 use weft_state::State;
@@ -161,6 +161,11 @@ impl Devices {
     /// The number of the node with a GUID.
     pub(crate) fn find(&self, guid: Guid) -> Option<u32> {
         self.by_guid.get(&guid).copied()
+    }
+
+    /// The numbers of the nodes whose GUIDs are between these, in order of their GUIDs.
+    pub(crate) fn by_guid(&self, range: (Bound<Guid>, Bound<Guid>)) -> impl Iterator<Item = u32> {
+        self.by_guid.range(range).map(|(_, number)| *number)
     }
 
     /// The number of the node at the end of a directed route.
