@@ -26,8 +26,8 @@ function lastSerial(guid: bigint, number: number): string {
 export function Cable({ guid, number }: { guid: bigint; number: number }) {
   const { answer, failed } = usePolled((options) => cableCalls.getCable({ port: { nodeGuid: guid, port: number } }, options), PACE, [guid, number]);
   if (answer === undefined) {
+    if (failed === "") return null;
     const serial = lastSerial(guid, number);
-    if (failed === "" && serial === "") return null;
     return <><h2>Cable</h2>{serial === "" ? <p class="quiet">{failed}</p> : <p>The cable that was last in it has the serial number <bdi>{serial}</bdi>. Nothing is read of it now.</p>}</>;
   }
   const { module } = answer;
