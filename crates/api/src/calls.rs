@@ -73,11 +73,16 @@ impl ChangingCall {
             .any(|message| message.get_field_by_name("reason").is_some())
     }
 
-    /// Whether a request has a reason: one for all of it, or one for each of its ports.
+    /// Whether a request has a reason: one for all of it, or one for each of its ports. One that only asks what speaks
+    /// against a change needs none.
     pub fn has_reason(&self, message: &[u8]) -> bool {
         let Ok(message) = DynamicMessage::decode(self.method.input(), message) else {
             return false;
         };
+        let only_asks = message.get_field_by_name("validate_only");
+        if only_asks.and_then(|field| field.as_bool()) == Some(true) {
+            return true;
+        }
         let has = |message: &DynamicMessage| {
             let reason = text(message, "reason");
             reason.is_some_and(|reason| !reason.trim().is_empty())
@@ -207,6 +212,11 @@ mod tests {
             assert_eq!(has, expected, "{request:?}");
         }
         assert!(!call.has_reason(b"\xff"));
+        let asks = v1::SetPortsRequest {
+            validate_only: true,
+            ..Default::default()
+        };
+        assert!(call.has_reason(&asks.encode_to_vec()));
         let label = Some(v1::OperationLabel {
             reason: "dust".to_owned(),
             ..Default::default()

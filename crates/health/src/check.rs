@@ -7,15 +7,16 @@ use weft_fabric::enums::SmState;
 
 use crate::figures::figures;
 use crate::findings::findings;
+use crate::gone::Gone;
 use crate::moment::Moment;
 use crate::page::{Color, Finding, LISTED_MAX, Page};
 
 /// Makes the page.
 pub fn check(moment: &Moment<'_>) -> Page {
     let runs = moment.role == SmState::MASTER && moment.last_sweep.is_some();
-    let mut findings = match runs {
-        true => findings(moment),
-        false => Vec::new(),
+    let (mut findings, gone) = match runs {
+        true => (findings(moment), Gone::of(moment)),
+        false => (Vec::new(), Gone::default()),
     };
     let figures = figures(moment, &findings);
     let mut counts = BTreeMap::new();
@@ -33,6 +34,7 @@ pub fn check(moment: &Moment<'_>) -> Page {
         figures,
         findings,
         counts,
+        gone,
     }
 }
 

@@ -19,6 +19,7 @@ mod check;
 mod errors;
 mod figures;
 mod findings;
+mod gone;
 mod idle;
 mod losses;
 mod memory;
@@ -31,6 +32,7 @@ mod slots;
 
 pub use check::check;
 pub use errors::{ErrorLog, PORTS_MAX, Trend, Trouble};
+pub use gone::{Gone, GoneNode};
 pub use idle::Idle;
 pub use losses::LossLog;
 pub use memory::{

@@ -5,6 +5,8 @@ use std::fmt;
 
 use weft_fabric::{Guid, PortNum};
 
+use crate::gone::Gone;
+
 /// Most findings that are listed; the rest is counted by kind.
 pub const LISTED_MAX: usize = 1_000;
 
@@ -271,6 +273,8 @@ pub struct Page {
     pub findings: Vec<Finding>,
     /// All findings by kind, those too that are not listed.
     pub counts: BTreeMap<Kind, u32>,
+    /// What was there and is not, also what no finding names.
+    pub gone: Gone,
 }
 
 impl Finding {

@@ -1,9 +1,9 @@
 // Made by crates/web/page/build.mjs.
 [
-    ("/chunk-2VHFFPCT.js", include_bytes!("chunk-2VHFFPCT.js")),
-    ("/chunk-OQPX6NV6.js", include_bytes!("chunk-OQPX6NV6.js")),
-    ("/chunk-VFTVUWRU.js", include_bytes!("chunk-VFTVUWRU.js")),
+    ("/chunk-5SIGEWSV.js", include_bytes!("chunk-5SIGEWSV.js")),
+    ("/chunk-AUN5O7VW.js", include_bytes!("chunk-AUN5O7VW.js")),
+    ("/chunk-T3M4WICI.js", include_bytes!("chunk-T3M4WICI.js")),
     ("/page.js", include_bytes!("page.js")),
-    ("/view-PPQIGNJ2.js", include_bytes!("view-PPQIGNJ2.js")),
-    ("/views-LWGDXOA2.js", include_bytes!("views-LWGDXOA2.js")),
+    ("/view-MVWVOLS7.js", include_bytes!("view-MVWVOLS7.js")),
+    ("/views-LSWK4LWZ.js", include_bytes!("views-LSWK4LWZ.js")),
 ]

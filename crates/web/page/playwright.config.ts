@@ -12,7 +12,8 @@ export default defineConfig({
   testDir: "tests/browser",
   testMatch: "*.spec.ts",
   fullyParallel: false,
-  workers: 1,
+  // Tests mostly wait, for sweeps and readings. Times are measured one after the other.
+  workers: NIGHT ? 1 : 2,
   retries: 0,
   forbidOnly: true,
   timeout: 60_000,

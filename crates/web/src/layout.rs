@@ -3,19 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_fabric::constants::SWITCH_PORTS;
 use weft_fabric::natural::Natural;
 use weft_fabric::topology::Node;
 use weft_fabric::tree::tiers;
 use weft_fabric::{Guid, NodeId, PortNum, PortRef, Topology};
 use weft_health::Page;
 
-use crate::missing::{At, GoneNode, Missing};
+use crate::gone;
+use crate::missing::{At, Missing};
 
 /// In place of the other end of a cable, where there is none.
 pub const NO_PEER: u32 = u32::MAX;
 /// Tier of a switch without a way to hosts.
-const NO_TIER: u8 = u8::MAX;
+pub(crate) const NO_TIER: u8 = u8::MAX;
 
 /// Nodes at most that are gone and that no page names: of a page that cannot list all that is missing.
 const GONE_MAX: usize = 32_768;
@@ -24,18 +24,19 @@ const GONE_MAX: usize = 32_768;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) guid: Guid,
-    lid: u32,
-    tier: u8,
-    pod: u16,
+    pub(crate) lid: u32,
+    pub(crate) tier: u8,
+    pub(crate) pod: u16,
     /// Number of ports that can have a cable; the first has the number 1.
     pub(crate) ports: u8,
     /// Place of its port 1 among all ports.
     pub(crate) first: u32,
-    name: String,
+    pub(crate) name: String,
 }
 
 /// Nodes and cables, in order: switches from the highest tier down, then hosts, each by pod and by the port of the switch
-/// below which they are. What the page of health misses, and what has been lost since, has its place too.
+/// below which they are. What the page of health misses, what is gone with that, and what has been lost since, has its place
+/// too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pub(crate) places: Vec<Place>,
@@ -54,15 +55,7 @@ impl Layout {
             .nodes()
             .map(|(id, node)| order.place(id, node))
             .collect();
-        for (guid, gone) in &missing.nodes {
-            if topology.find(*guid).is_none() {
-                places.push(
-                    before
-                        .gone(*guid)
-                        .unwrap_or_else(|| order.gone(*guid, gone)),
-                );
-            }
-        }
+        places.extend(gone::places(&missing, before, &order));
         if !is_current {
             places.extend(before.unnamed(topology, &missing, GONE_MAX).cloned());
         }
@@ -202,11 +195,6 @@ impl Layout {
         self.places.iter().filter(is_unnamed).take(most)
     }
 
-    /// A node that was there before.
-    fn gone(&self, guid: Guid) -> Option<Place> {
-        self.find(guid).cloned()
-    }
-
     /// Place of a node.
     pub(crate) fn find(&self, guid: Guid) -> Option<&Place> {
         let at = self.by_guid.get(&guid)?;
@@ -294,8 +282,8 @@ fn ends(topology: &Topology, missing: &Missing, before: &Layout) -> BTreeMap<Gui
 }
 
 /// Tiers and pods of the nodes of a fabric.
-struct Order<'a> {
-    topology: &'a Topology,
+pub(crate) struct Order<'a> {
+    pub(crate) topology: &'a Topology,
     tiers: Vec<u32>,
     pods: Vec<u16>,
 }
@@ -324,23 +312,23 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// A node of which only what the page of health says is known.
-    fn gone(&self, guid: Guid, gone: &GoneNode) -> Place {
-        let beside = gone.at.and_then(|(guid, _)| self.topology.find(guid));
-        let pod = beside.map_or(0, |node| self.pods[node.0 as usize]);
-        let (tier, least) = match gone.is_switch {
-            true => (NO_TIER, SWITCH_PORTS),
-            false => (0, 1),
-        };
-        Place {
-            guid,
-            lid: 0,
-            tier,
-            pod,
-            ports: gone.port.map_or(least, |port| port.0.max(least)),
-            first: 0,
-            name: gone.name.clone(),
-        }
+    /// Tier of a node that is there.
+    pub(crate) fn tier(&self, guid: Guid) -> Option<u8> {
+        let id = self.topology.find(guid)?;
+        u8::try_from(self.tiers[id.0 as usize]).ok()
+    }
+
+    /// Pod of a node that is there.
+    pub(crate) fn pod(&self, guid: Guid) -> Option<u16> {
+        let id = self.topology.find(guid)?;
+        Some(self.pods[id.0 as usize])
+    }
+
+    /// The highest tier.
+    pub(crate) fn highest(&self) -> u8 {
+        let switches = self.topology.switches().iter();
+        let known = switches.filter_map(|id| u8::try_from(self.tiers[id.0 as usize]).ok());
+        known.max().unwrap_or(0)
     }
 }
 

@@ -8,7 +8,8 @@
 //! | `assets` | the files of the page |
 //! | `door` | which requests of browsers are answered, and the headers of all answers |
 //! | `layout` | nodes and cables in the order of the columns |
-//! | `missing` | what the page of health misses |
+//! | `missing` | what the page of health misses, and what is gone with that |
+//! | `gone` | the places of nodes that are gone |
 //! | `columns` | one byte for each port |
 //! | `board` | the columns of now and those before, for readers that ask again and again |
 
@@ -16,6 +17,7 @@ mod assets;
 mod board;
 mod columns;
 mod door;
+mod gone;
 mod layout;
 mod missing;
 

@@ -1,9 +1,9 @@
-//! What the page of health misses: it is shown where it was.
+//! What the page of health misses, and what follows from it: it is shown where it was.
 
 use std::collections::BTreeMap;
 
 use weft_fabric::{Guid, PortNum};
-use weft_health::{End, Kind, Page};
+use weft_health::{End, Gone, Kind, Page};
 
 /// A port by its node.
 pub(crate) type At = (Guid, PortNum);
@@ -18,7 +18,7 @@ pub(crate) struct GoneNode {
     pub(crate) at: Option<At>,
 }
 
-/// Nodes and cables that findings name.
+/// Nodes and cables that findings name, and those that are gone with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) nodes: BTreeMap<Guid, GoneNode>,
@@ -50,6 +50,26 @@ impl Missing {
                 missing.cables.push((a, b));
             }
         }
+        missing.add(&page.gone);
         missing
+    }
+
+    /// Adds what no finding names: hosts of a switch that is gone, and what is behind a port that is switched off.
+    fn add(&mut self, gone: &Gone) {
+        let mut ends: BTreeMap<Guid, (PortNum, At)> = BTreeMap::new();
+        for (a, b) in gone.cables.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]) {
+            let end = ends.entry(a.0).or_insert((a.1, b));
+            end.0 = end.0.max(a.1);
+        }
+        for node in &gone.nodes {
+            let end = ends.get(&node.guid);
+            self.nodes.entry(node.guid).or_insert_with(|| GoneNode {
+                name: node.name.clone(),
+                is_switch: node.is_switch,
+                port: end.map(|(port, _)| *port),
+                at: end.map(|(_, far)| *far),
+            });
+        }
+        self.cables.extend(&gone.cables);
     }
 }

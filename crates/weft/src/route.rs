@@ -67,7 +67,11 @@ async fn carry_out(
     let label = label(reason, "");
     let waiting = Waiting::begin(session).await?;
     let mut service = session.services(Effort::Long).routes();
-    let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest { plan_id, label });
+    let applied = service.apply_route_plan(v1::ApplyRoutePlanRequest {
+        plan_id,
+        label,
+        validate_only: false,
+    });
     let applied = session.answer(Effort::Long, applied).await?;
     Ok((
         waiting

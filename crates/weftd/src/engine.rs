@@ -396,6 +396,9 @@ impl Engine {
                     state,
                 }));
             }
+            Request::RouteEpoch(told) => {
+                let _ = told.send(self.manager.route_epoch());
+            }
             Request::Drains(told) => {
                 let _ = told.send(self.manager.arrangement().drains);
             }

@@ -59,6 +59,8 @@ pub(crate) enum Request {
         wanted: Box<Arrangement>,
         done: oneshot::Sender<Result<Adopted, RerouteError>>,
     },
+    /// Returns how often routes, settings and drains have changed.
+    RouteEpoch(oneshot::Sender<u64>),
     /// Returns what the page of what is wrong needs to know.
     Health(oneshot::Sender<Box<HealthState>>),
     /// Returns the drains in force.

@@ -228,6 +228,18 @@ impl Memory {
         }
     }
 
+    /// Takes in the serial numbers of cables that were read since the last sweep, of links that are there.
+    pub fn learn_serials(&mut self, serial: impl Fn(LinkEnd) -> Option<[u8; 16]>) {
+        let mut news = false;
+        let there = self.links.iter_mut();
+        for (key, link) in there.filter(|(_, link)| link.seen.gone.is_none()) {
+            let before = link.serial;
+            link.serial = serial(key.0).unwrap_or(before);
+            news |= before != link.serial;
+        }
+        self.changes += u64::from(news);
+    }
+
     /// When the last sweep was looked at, seconds since 1970; 0 before the first.
     pub fn looked(&self) -> u64 {
         self.looked

@@ -177,3 +177,18 @@ fn a_file_holds_it_and_no_other_bytes_do() {
 }
 
 const CHECKSUM_LEN: usize = 4;
+
+#[test]
+fn a_cable_that_is_read_after_the_sweep_is_known_when_its_link_is_gone() {
+    let whole = fabric();
+    let (less, key) = without_link(&whole);
+    let mut memory = Memory::default();
+    looked(&mut memory, 1_000, &whole);
+    let changes = memory.changes();
+    memory.learn_serials(|end| (end == key.0).then_some(*b"W0000000000000A7"));
+    assert_eq!(memory.changes(), changes + 1);
+    looked(&mut memory, 1_100, &less);
+    // What is in its ports now says nothing of it.
+    memory.learn_serials(|_| Some(*b"ANOTHER         "));
+    assert_eq!(memory.link(key).unwrap().serial(), "W0000000000000A7");
+}

@@ -1,11 +1,13 @@
 //! Planted faults: each is found once, named right, and nothing else is told; and nothing is left once it is mended.
 
+use std::collections::BTreeSet;
+
 use weft_emulator::io::Control;
 use weft_emulator::{Claims, ErrorCounts};
 use weft_fabric::import::import_fabric;
 use weft_fabric::powered_on::restart;
 use weft_fabric::{FabricSpec, Guid, NodeId, PortNum, Topology};
-use weft_health::{Color, FigureName, Kind, Memory, Page, Target};
+use weft_health::{Color, FigureName, Gone, Kind, Memory, Page, Target};
 use weft_manager::io::Command;
 use weft_manager::{PortAction, PortOrder};
 use weft_peers::public_file;
@@ -210,6 +212,15 @@ fn dead_switch(lab: &mut Lab, switch: NodeId, hosts: &[NodeId]) {
         Color::Red
     };
     assert_eq!(found.color, color);
+    // All that is gone with it is known.
+    let gone = lab.page().gone;
+    let of_it = hosts.iter().map(|host| lab.guid(*host));
+    let of_it: BTreeSet<Guid> = of_it.chain([node]).collect();
+    let guids = gone.nodes.iter().map(|gone| gone.guid);
+    assert_eq!(guids.collect::<BTreeSet<_>>(), of_it);
+    let peers = lab.topology.node(switch).unwrap().external_ports();
+    let peers = peers.filter(|(_, port)| port.peer.is_some()).count();
+    assert_eq!(gone.cables.len(), peers);
     // Without a memory, ports with a cable and no link are all that shows.
     let memory = std::mem::take(&mut lab.memory);
     let page = lab.page();
@@ -220,6 +231,7 @@ fn dead_switch(lab: &mut Lab, switch: NodeId, hosts: &[NodeId]) {
     lab.sweep();
     lab.sweep();
     has_no_fault(lab, "the switch is back");
+    assert_eq!(lab.page().gone, Gone::default());
 }
 
 #[test]

@@ -455,6 +455,11 @@ impl Manager {
         }
     }
 
+    /// Counts changes of routes, settings and drains, see [`Basis::epoch`].
+    pub fn route_epoch(&self) -> u64 {
+        self.planning.epoch
+    }
+
     /// Puts an arrangement in force; a sweep brings the fabric in line with it. Gives the one that
     /// was in force, and the number of the sweep that will have done it.
     ///

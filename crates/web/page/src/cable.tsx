@@ -7,6 +7,7 @@ import { cableCalls } from "./calls";
 import { type Layout, NO_PEER } from "./fabric";
 import { type Options, usePolled } from "./poll";
 import { SaveTable } from "./saving";
+import { health } from "./store";
 
 /** Time from one reading to the next, milliseconds: modules are measured rarely. */
 const PACE = 10_000;
@@ -16,10 +17,18 @@ function memoryText({ vendor, partNumber, serialNumber }: GetCableResponse): str
   return [vendor, partNumber, serialNumber && `serial number ${serialNumber}`].filter(Boolean).join(", ");
 }
 
+/** The serial number of the cable that a finding tells of a port; empty where none does. */
+function lastSerial(guid: bigint, number: number): string {
+  const ends = health.value?.findings.flatMap(({ a, b }) => [a, b]);
+  return ends?.find((end) => end?.nodeGuid === guid && end.port === number && end.cableSerial !== "")?.cableSerial ?? "";
+}
+
 export function Cable({ guid, number }: { guid: bigint; number: number }) {
   const { answer, failed } = usePolled((options) => cableCalls.getCable({ port: { nodeGuid: guid, port: number } }, options), PACE, [guid, number]);
   if (answer === undefined) {
-    return failed === "" ? null : <><h2>Cable</h2><p class="quiet">{failed}</p></>;
+    if (failed === "") return null;
+    const serial = lastSerial(guid, number);
+    return <><h2>Cable</h2>{serial === "" ? <p class="quiet">{failed}</p> : <p>The cable that was last in it has the serial number <bdi>{serial}</bdi>. Nothing is read of it now.</p>}</>;
   }
   const { module } = answer;
   const text = memoryText(answer);

@@ -117,10 +117,11 @@ function PortFacts({ nodes, at }: { nodes: Layout; at: number }) {
   const { name, what } = kindOf(shades.value[at]);
   const label = (port: number) => `${nodes.names[nodes.nodeOf[port]]} port ${nodes.number(port)}`;
   const ends = peer === NO_PEER ? [at] : [at, peer];
+  const isDown = ends.some((port) => shades.value[port] === Shade.Lost || shades.value[port] === Shade.Gone);
   return (
     <>
       <h2>Port {nodes.number(at)}</h2>
-      <p><b class={isWrong(shades.value[at]) ? "bad" : ""}>{name}</b>: {what}.{peer !== NO_PEER && <> The cable leads to <PortName nodes={nodes} port={peer} />.</>}</p>
+      <p><b class={isWrong(shades.value[at]) ? "bad" : ""}>{name}</b>: {what}.{peer !== NO_PEER && <> The cable {isDown ? "led" : "leads"} to <PortName nodes={nodes} port={peer} />.</>}</p>
       <PortOrders nodes={nodes} at={at} />
       {readings.value.length > 0 && <LoadChart ports={ends} names={ends.map(label)} />}
     </>

@@ -32,6 +32,7 @@ export function stateText(operation: Pick<Operation, "kind" | "state" | "sweep" 
     case OperationState.DONE:
       return "done";
     case OperationState.FAILED:
+      if (isOutdated(operation)) return "computed for an older fabric or configuration: it cannot be applied";
       return isLeftUndone(operation) ? "in force, with something left undone" : "failed";
     case OperationState.REFUSED:
       return "refused";
@@ -40,6 +41,11 @@ export function stateText(operation: Pick<Operation, "kind" | "state" | "sweep" 
     default:
       return "not known";
   }
+}
+
+/** Whether it is a plan that was not applied before something else changed. */
+export function isOutdated({ state, sweep, error }: Pick<Operation, "state" | "sweep" | "error">): boolean {
+  return state === OperationState.FAILED && sweep === 0n && error.endsWith("has changed since; plan again");
 }
 
 /** Whether a change is in force and lacks nothing but what slow devices have not confirmed. */

@@ -1,12 +1,13 @@
 // One plan: what it changes, before and after, how it is applied, followed and rolled back.
 import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { type Operation, type OperationAsker, OperationKind, OperationState } from "../gen/weft/v1/operation_pb";
 import type { PlannedFlows, RoutePlan, RouteQuality, TrafficPattern } from "../gen/weft/v1/route_pb";
 import type { PortsSwitched, WayBack } from "../gen/weft/v1/route_back_pb";
 import { addressOf, go } from "./address";
-import { ORDER_PATIENCE } from "./api";
+import { ORDER_PATIENCE, PATIENCE, whyOf } from "./api";
 import { operationCalls, routeCalls } from "./calls";
-import { propose } from "./dialog";
+import { type Objection, propose } from "./dialog";
 import { Flows } from "./flows";
 import { isLeftUndone, stateText } from "./operation_words";
 import { Answer, droppingText, Errors, Note, uncabledText } from "./plan_answer";
@@ -93,12 +94,26 @@ function apply(one: Operation, planId: bigint, plan: RoutePlan, back: WayBack | 
     title: `Apply plan ${planId}: ${one.what}`,
     button: "Apply the plan",
     says: <><p>A sweep writes it to the switches. It is refused if the fabric has changed since the plan was made, and it can be rolled back.</p>{back !== undefined && back.portCount > 0 && <p class="bad">It also switches <b>{many(back.portCount, "port")}</b> off or on.</p>}<Moves plan={plan} /></>,
+    check: () => objection(planId, again),
     run: async ({ reason, author }) => {
       const { ports } = await routeCalls.applyRoutePlan({ planId, label: { reason, author } }, { timeoutMs: ORDER_PATIENCE });
       again();
       return `plan ${planId} is applied: below is how far its sweep is${switched(ports)}`;
     },
   });
+}
+
+/** What the daemon has against a plan before anybody says why he applies it: a limit, a second person, or that it is of before. */
+async function objection(planId: bigint, again: () => void): Promise<Objection | undefined> {
+  try {
+    await routeCalls.applyRoutePlan({ planId, validateOnly: true }, { timeoutMs: PATIENCE });
+    return undefined;
+  } catch (error) {
+    const refused = [Code.PermissionDenied, Code.Aborted, Code.NotFound, Code.FailedPrecondition];
+    if (!refused.includes(ConnectError.from(error).code)) throw error;
+    again();
+    return { words: whyOf(error) };
+  }
 }
 
 function rollBack(one: Operation, planId: bigint): void {

@@ -1,7 +1,9 @@
 //! Nodes and cables in order.
 
-use weft_fabric::Topology;
-use weft_health::Page;
+use std::collections::BTreeMap;
+
+use weft_fabric::{NodeId, PortRef, Topology, TopologyBuilder};
+use weft_health::{Gone, GoneNode, LinkKey, Page};
 use weft_web::{Layout, NO_PEER};
 
 use crate::{fabric, guid};
@@ -159,4 +161,105 @@ fn a_lost_cable_keeps_its_place_until_another_is_in_its_port() {
         .filter(|four| **four == NO_PEER.to_le_bytes())
         .count();
     assert_eq!(lost, was + 2, "the far ends of the two cables");
+}
+
+/// A fabric without some of its nodes, and the page that misses them.
+fn without(whole: &Topology, lost: &[NodeId]) -> (Topology, Page) {
+    let mut fabric = TopologyBuilder::new();
+    let mut ids = BTreeMap::new();
+    for (id, node) in whole.nodes().filter(|(id, _)| !lost.contains(id)) {
+        let mut node = node.clone();
+        let ports: Vec<_> = node.ports().map(|(port, _)| port).collect();
+        for port in ports {
+            node.port_mut(port).unwrap().peer = None;
+        }
+        ids.insert(id, fabric.add(node).unwrap());
+    }
+    let mut cables: Vec<LinkKey> = Vec::new();
+    for (a, b) in whole.links() {
+        let at = |end: PortRef| {
+            let node = *ids.get(&end.node)?;
+            Some(PortRef { node, ..end })
+        };
+        match (at(a), at(b)) {
+            (Some(a), Some(b)) => fabric.connect(a, b).unwrap(),
+            _ => cables.push(((guid(whole, a), a.port), (guid(whole, b), b.port))),
+        }
+    }
+    let nodes = lost.iter().map(|id| {
+        let node = whole.node(*id).unwrap();
+        GoneNode {
+            guid: node.guid(),
+            name: node.name(),
+            is_switch: node.is_switch(),
+        }
+    });
+    let gone = Gone {
+        nodes: nodes.collect(),
+        cables,
+    };
+    let page = Page {
+        gone,
+        ..Page::default()
+    };
+    (fabric.build().unwrap(), page)
+}
+
+#[test]
+fn hosts_of_a_switch_that_is_gone_stay_where_they_were() {
+    for spec in ["fattree:1152", "pgft:3;4,4,4;1,4,4;1,1,1"] {
+        let whole = fabric(spec);
+        let (_, first) = whole.hfis().next().unwrap();
+        let edge = first.external_ports().find_map(|(_, port)| port.peer);
+        let edge = edge.unwrap().node;
+        let below = whole.node(edge).unwrap().external_ports();
+        let below = below.filter_map(|(_, port)| Some(port.peer?.node));
+        let below = below.filter(|id| whole.switch_index(*id).is_none());
+        let lost: Vec<NodeId> = below.chain([edge]).collect();
+        assert!(lost.len() > 4, "{spec}");
+        let (fabric, page) = without(&whole, &lost);
+        let before = fresh(&whole);
+        let then = read(&before);
+        // Whether somebody saw them there before, or not since the daemon has started.
+        for before in [&before, &Layout::default()] {
+            let layout = Layout::of(&fabric, before, &page, true);
+            let now = read(&layout);
+            let place = |read: &Read, id: NodeId| {
+                let guid = whole.node(id).unwrap().guid().0;
+                read.guids.iter().position(|one| *one == guid).unwrap()
+            };
+            assert_eq!(now.guids.len(), whole.len(), "{spec}");
+            let ends = |read: &Read| read.peers.iter().filter(|peer| **peer != NO_PEER).count();
+            assert_eq!(ends(&now), ends(&then), "{spec}: all cables");
+            let switch = place(&now, edge);
+            assert_eq!(now.tiers[switch], 1, "{spec}");
+            for (id, _) in whole.hfis() {
+                assert_eq!(now.tiers[place(&now, id)], 0, "{spec}");
+            }
+            for id in &lost {
+                assert_eq!(now.pods[place(&now, *id)], now.pods[switch], "{spec}");
+            }
+            // Hosts stand in the order of the ports at their switches, those that are gone too.
+            let hosts = now.tiers.iter().position(|tier| *tier == 0).unwrap();
+            let peers = (hosts..now.guids.len()).map(|host| now.peers[now.first[host]]);
+            assert!(peers.is_sorted(), "{spec}");
+        }
+        // Once it is forgotten, it has no place.
+        let layout = Layout::of(&fabric, &before, &Page::default(), true);
+        assert_eq!(layout.names().len(), whole.len() - lost.len(), "{spec}");
+    }
+}
+
+#[test]
+fn a_switch_above_others_that_is_gone_is_above_them() {
+    let whole = fabric("pgft:3;4,4,4;1,4,4;1,1,1");
+    let then = read(&fresh(&whole));
+    for tier in [2, 3] {
+        let at = then.tiers.iter().position(|own| *own == tier).unwrap();
+        let id = whole.find(weft_fabric::Guid(then.guids[at])).unwrap();
+        let (fabric, page) = without(&whole, &[id]);
+        let now = read(&Layout::of(&fabric, &Layout::default(), &page, true));
+        let at = now.guids.iter().position(|guid| *guid == then.guids[at]);
+        assert_eq!(now.tiers[at.unwrap()], tier);
+    }
 }

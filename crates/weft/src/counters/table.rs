@@ -59,7 +59,19 @@ fn title(read: &Read) -> String {
             image.number
         ),
     };
-    out
+    out + &errors_read_before(read)
+}
+
+/// Since when errors are known, where some were not read with the rest: they are read less often at switches.
+fn errors_read_before(read: &Read) -> String {
+    let of = read.image.time.map_or(0, |time| time.seconds);
+    let times = read.ports.iter().filter_map(|port| port.errors_time);
+    let before: Vec<_> = times.filter(|time| time.seconds < of).collect();
+    let Some(first) = before.iter().min_by_key(|time| time.seconds) else {
+        return String::new();
+    };
+    let (ports, time) = (count(before.len(), "port"), utc_of(Some(*first)));
+    format!("Errors of {ports} were read before that, the first at {time}\n")
 }
 
 fn head(first: &str, rate: bool) -> String {
@@ -329,6 +341,8 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weft_api::time::Timestamp;
+
     use super::*;
 
     fn busy() -> v1::PortCounters {
@@ -382,5 +396,35 @@ mod tests {
         for line in text.lines().chain(list.lines()) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
+    }
+
+    fn at(seconds: i64) -> Option<Timestamp> {
+        Some(Timestamp { seconds, nanos: 0 })
+    }
+
+    fn title_of(errors: [i64; 3]) -> String {
+        let port = |seconds: &i64| v1::PortCounters {
+            errors_time: at(*seconds),
+            ..v1::PortCounters::default()
+        };
+        let image = v1::CounterImage {
+            time: at(1_000),
+            ..v1::CounterImage::default()
+        };
+        let read = Read {
+            image,
+            ports: errors.iter().map(port).collect(),
+            ..Read::default()
+        };
+        title(&read)
+    }
+
+    #[test]
+    fn errors_that_were_read_before_the_rest_have_their_time() {
+        assert!(!title_of([1_000; 3]).contains("Errors"));
+        let title = title_of([1_000, 980, 990]);
+        let expected =
+            "Errors of 2 ports were read before that, the first at 1970-01-01T00:16:20.000Z\n";
+        assert!(title.ends_with(expected), "{title}");
     }
 }

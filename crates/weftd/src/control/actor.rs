@@ -24,8 +24,8 @@ use super::requester::Requester;
 use super::running::{Running, not_paused};
 use super::switched::{self, PortsSwitched};
 use super::{
-    Applied, Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded,
-    Switching, Version,
+    Applied, Asked, Configuration, Order, PLANNING_MAX, PlanRequest, Planned, Refusal, Reloaded,
+    Switching, Version, WouldBe,
 };
 use crate::config::{self, Loaded, Source};
 use crate::event::DaemonEvent;
@@ -34,7 +34,7 @@ use crate::link_rules::log_rules;
 use crate::logging::Log;
 use crate::operations::{OperationError, Operations, Origin};
 use crate::query_thread::QuerySettings;
-use crate::request::{Adopted, Request, ask};
+use crate::request::{Adopted, Request, ask, told};
 use crate::stopping::Stopping;
 use crate::store::Saved;
 
@@ -147,7 +147,10 @@ impl Actor {
                 self.ports.push(order, requester, self.hub.attachment())
             }
             Order::Running(order, by) => self.running.carry_out(order, by).await,
-            Order::Foresee(asked, requester) => _ = requester.answer(self.plans.would_be(asked)),
+            Order::Foresee(asked, requester) => {
+                let foreseen = self.foresee(asked).await;
+                requester.answer(foreseen);
+            }
             Order::Apply(id, by, requester) => {
                 if begins(&requester, "a route plan is not applied") {
                     requester.answer(self.apply(id, &by).await);
@@ -276,6 +279,7 @@ impl Actor {
             wanted,
             what,
             ports: back.map_or_else(Vec::new, |back| back.ports),
+            is_outdated: false,
         });
         if let Some(forgotten) = forgotten {
             let why = Refusal::Unknown { id: forgotten }.to_string();
@@ -284,8 +288,35 @@ impl Actor {
         (id, plan)
     }
 
+    /// What would be once a change is carried out, which a plan for another fabric or configuration cannot be.
+    async fn foresee(&mut self, asked: Asked) -> Result<WouldBe, Refusal> {
+        let would_be = self.plans.would_be(asked)?;
+        if let Asked::Apply(id) = asked {
+            let plan = self.plans.get(id)?;
+            let epoch = told(&self.engine, Request::RouteEpoch).await?;
+            if plan.epoch < epoch {
+                self.outdate(epoch - 1);
+            }
+            if plan.epoch != epoch || plan.revision != self.revision {
+                return Err(RerouteError::Stale.into());
+            }
+        }
+        Ok(would_be)
+    }
+
+    /// Tells of plans that do not know of a change, up to this count of changes, that they cannot be applied.
+    fn outdate(&mut self, epoch: u64) {
+        let why = RerouteError::Stale.to_string();
+        for id in self.plans.outdate(epoch) {
+            self.operations.outdated(id, &why);
+        }
+    }
+
     async fn apply(&mut self, id: u64, by: &Origin) -> Result<Applied, Refusal> {
         let plan = self.plans.get(id)?;
+        if plan.is_outdated {
+            return Err(RerouteError::Stale.into());
+        }
         if let Err(error) = self.operations.applies(id, by) {
             self.plans.forget(id);
             return Err(error.into());
@@ -303,6 +334,7 @@ impl Actor {
             self.operations.not_applied(id, &refusal.to_string(), over);
         }
         let adopted = adopted?;
+        self.outdate(plan.epoch);
         let operation = self.operations.of_plan(id);
         self.follow(&operation, &plan.ports, adopted.sweep);
         let before = Version {
@@ -386,6 +418,7 @@ impl Actor {
             .adopt(condition, undo.before.arrangement.clone())
             .await?;
         self.plans.undone();
+        self.outdate(u64::MAX);
         self.follow(operation, &undo.ports, adopted.sweep);
         let what = format!("undone: {}", undo.what);
         self.hub.tell(DaemonEvent::PlanUndone {
@@ -454,6 +487,7 @@ impl Actor {
         };
         if before.settings != version.arrangement.settings {
             self.revision += 1;
+            self.outdate(u64::MAX);
         }
         let name = self.source.file().map(|file| file.display().to_string());
         let name = name.unwrap_or_else(|| "the built-in configuration".to_owned());
@@ -493,6 +527,7 @@ impl Actor {
             log_rules(configuration.queries.link_rules.as_ref());
         }
         self.revision += 1;
+        self.outdate(u64::MAX);
         self.configuration = Arc::clone(configuration);
         self.queries.send_replace(configuration.queries.clone());
         self.hub.set_config(configuration.shown.clone());

@@ -25,6 +25,8 @@ pub(super) struct Plan {
     pub(super) what: String,
     /// Ports that it switches.
     pub(super) ports: Vec<PortBack>,
+    /// Something else has been put in force since.
+    pub(super) is_outdated: bool,
 }
 
 /// A plan that was carried out.
@@ -83,6 +85,17 @@ impl Plans {
         let found = self.plans.iter().find(|(known, _)| *known == id);
         let plan = found.map(|(_, plan)| plan.clone());
         plan.ok_or(Refusal::Unknown { id })
+    }
+
+    /// Marks plans that do not know of a change: those up to this count of changes. Returns which it newly concerns.
+    pub(super) fn outdate(&mut self, epoch: u64) -> Vec<u64> {
+        let plans = self.plans.iter_mut();
+        let old = plans.filter(|(_, plan)| plan.epoch <= epoch && !plan.is_outdated);
+        old.map(|(id, plan)| {
+            plan.is_outdated = true;
+            *id
+        })
+        .collect()
     }
 
     /// What would be once a plan is carried out or undone.

@@ -112,15 +112,25 @@ impl RouteService for Services {
         }
         let id = request.get_ref().plan_id;
         self.access.may_apply(id, request.extensions())?;
+        let only_asks = request.get_ref().validate_only;
         let bounds = self.access.bounds(request.extensions(), "ApplyRoutePlan");
-        let alone = match &bounds {
-            Some(bounds) => {
+        let foreseen = match only_asks || bounds.is_some() {
+            true => {
                 let asked = self.control.foresee(Asked::Apply(id), begin_by).await;
-                let would_be = asked.map_err(|refusal| status(&refusal))?;
-                self.plan_within(bounds, &would_be).await?
+                Some(asked.map_err(|refusal| status(&refusal))?)
             }
-            None => Alone::default(),
+            false => None,
         };
+        let alone = match (&bounds, &foreseen) {
+            (Some(bounds), Some(would_be)) => self.plan_within(bounds, would_be).await?,
+            _ => Alone::default(),
+        };
+        if only_asks {
+            return Ok(Response::new(v1::ApplyRoutePlanResponse {
+                operation_id: self.control.operations().of_plan(id),
+                ..v1::ApplyRoutePlanResponse::default()
+            }));
+        }
         let control = self.control.clone();
         let applied = alone.carry_out(async move {
             let applied = control.apply(id, by, begin_by).await?;

@@ -8,8 +8,8 @@ use weft_fabric::enums::SmState;
 use weft_fabric::intended::Intended;
 use weft_fabric::{Guid, Snapshot};
 use weft_health::{
-    ErrorLog, Forgotten, Idle, LastSweep, LossLog, Memory, Moment, Page, PointError, RequestLog,
-    Shape, Silent, Target, check,
+    ErrorLog, Forgotten, Idle, LastSweep, LinkEnd, LossLog, Memory, Moment, Page, PointError,
+    RequestLog, Shape, Silent, Target, check,
 };
 use weft_manager::SweepReport;
 use weft_manager::cables::CableMemories;
@@ -47,6 +47,8 @@ pub(super) struct Known {
 #[derive(Default)]
 pub(super) struct State {
     memory: Memory,
+    /// Cables of which the memory has the serial numbers.
+    cables: Arc<CableMemories>,
     errors: ErrorLog,
     losses: LossLog,
     requests: RequestLog,
@@ -126,10 +128,7 @@ impl State {
             unfinished: report.unfinished.clone(),
             unused: report.unused.clone(),
         });
-        let serial = |end: (Guid, weft_fabric::PortNum)| {
-            let memory = cables.get(end.0, end.1)?;
-            memory[SERIAL].try_into().ok()
-        };
+        let serial = |end| serial(cables, end);
         self.memory.look(now, &snapshot.topology, keep, serial);
     }
 
@@ -162,10 +161,19 @@ impl State {
         self.memory.forget_gone();
     }
 
+    /// Takes in cables that were read since the last page.
+    fn learn_cables(&mut self, cables: &Arc<CableMemories>) {
+        if !Arc::ptr_eq(&self.cables, cables) {
+            self.memory.learn_serials(|end| serial(cables, end));
+            self.cables = Arc::clone(cables);
+        }
+    }
+
     /// The page.
     pub(super) fn page(&mut self, known: &Known) -> Page {
         let now = now();
         self.advance(now, known);
+        self.learn_cables(&known.cables);
         let snapshot = &*known.snapshot;
         let topology = &snapshot.topology;
         let idle = Idle::of(topology, &self.held.drains, self.last_sweep.as_ref());
@@ -244,6 +252,11 @@ impl State {
             self.saved = (changes, now);
         }
     }
+}
+
+/// The serial number of the cable in a port, where it is known.
+fn serial(cables: &CableMemories, (node, port): LinkEnd) -> Option<[u8; 16]> {
+    cables.get(node, port)?[SERIAL].try_into().ok()
 }
 
 /// Seconds since 1970.

@@ -113,6 +113,40 @@ test("another engine is applied and rolled back", { tag: "@firefox" }, async ({ 
   await looksWell(page, "plans-made");
 });
 
+test("an older plan cannot be applied after a newer one, and a limit is told before a reason is asked for", async ({ page }) => {
+  daemon.weft("route", "plan", "--engine", "dmodc", "--operation", "older");
+  await open(page, daemon, "#/plan/older");
+  await expect(page.getByText("can be applied")).toBeVisible();
+  daemon.weft("drain", "node:core2", "--reason", "newer");
+  await expect(page.getByRole("status").getByText("computed for an older fabric or configuration: it cannot be applied")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Apply…" })).toHaveCount(0);
+
+  await daemon.loopbackMay("administer", '[[limit]]\nname = "no links"\ndrained_links = 0\n');
+  daemon.weft("route", "plan", "--drain", "node:edge1:port:5", "--operation", "second");
+  await open(page, daemon, "#/plan/second");
+  await page.getByRole("button", { name: "Apply…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("alert")).toContainText('the limit "no links" allows at most 0 drained links, and this would make 1');
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("both at once");
+  await expect(dialog.getByRole("button", { name: "Apply the plan" })).toBeDisabled();
+  await page.keyboard.press("Escape");
+  expect(daemon.weft("route", "drains")).not.toContain("edge1");
+  // What happens to the fabric is found out when somebody asks.
+  daemon.cause("link-down", "edge2:5");
+  await open(page, daemon, "#/");
+  await expect(page.locator(".legend")).toContainText("missing link");
+  await open(page, daemon, "#/plan/second");
+  await page.getByRole("button", { name: "Apply…" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("has changed since; plan again");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("status").getByText("computed for an older fabric or configuration: it cannot be applied")).toBeVisible();
+  await rule("administer", "none");
+  daemon.weft("undrain", "node:core2");
+  daemon.cause("link-up", "edge2:5");
+  await open(page, daemon, "#/");
+  await expect(page.locator(".legend")).not.toContainText("missing link");
+});
+
 test("a plan that nobody wants any more is given up, and cannot be applied", async ({ page }) => {
   daemon.weft("route", "plan", "--engine", "dmodc", "--operation", "second-thoughts");
   await open(page, daemon, "#/plan/second-thoughts");
@@ -208,9 +242,10 @@ test("a plan that needs a second person is refused in words, and stays", async (
   daemon.weft("route", "plan", "--engine", "dmodc", "--operation", "night-shift");
   await open(page, daemon, "#/plan/night-shift");
   await page.getByRole("button", { name: "Apply…" }).click();
-  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("I alone");
-  await page.getByRole("dialog").getByRole("button", { name: "Apply the plan" }).click();
+  // It is said before a reason is asked for.
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs a second person, and nothing tells who calls");
+  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("I alone");
+  await expect(page.getByRole("dialog").getByRole("button", { name: "Apply the plan" })).toBeDisabled();
   await page.getByRole("button", { name: "Do nothing" }).click();
   await expect(page.getByText("can be applied")).toBeVisible();
 });

@@ -29,5 +29,5 @@ test("links above the pods are shown by pods, and lead to the one that is in tro
   await page.locator(".matrix").focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("spine1 port 7");
-  await expect(page.getByText("The cable leads to core1 port 1")).toBeVisible();
+  await expect(page.getByText("The cable led to core1 port 1")).toBeVisible();
 });

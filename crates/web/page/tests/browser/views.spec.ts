@@ -186,7 +186,8 @@ test("a plan is made, refused without the role, and applied with it", async ({ p
   await expect(page.getByRole("heading", { level: 1 })).toContainText("drain switch core2");
   await expect(page.getByRole("region", { name: "Fuller links" }).locator("tbody tr").first()).toBeVisible();
   await accessible(page, "plan");
-  await page.getByRole("button", { name: "Apply…" }).click();
+  // What the daemon has against it is asked before the role is taken away.
+  await Promise.all([page.waitForResponse(/ApplyRoutePlan/), page.getByRole("button", { name: "Apply…" }).click()]);
   await daemon.loopbackMay("view");
   await say(page, "Apply the plan", "without a role");
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("needs the role operate, and loopback has view");
@@ -242,9 +243,13 @@ test("the hot link of E1 is found among 2,304, and adaptive routing relieves it"
   expect(await throughput(page)).toBeLessThan(1.02 * ONE);
   // Two hosts send over one link: it is the busiest between switches, and full.
   await expect.poll(() => loadOf(page, edge, core)).toBeGreaterThan(99);
+  // What both carry from there to one switch is as full.
   const { busiest } = daemon.json<{ busiest: { a: { name: string; switch: boolean }; b: { name: string; switch: boolean }; a_to_b: { utilization_percent: number }; b_to_a: { utilization_percent: number } }[] }>("top");
-  const first = busiest.find(({ a, b }) => a.switch && b.switch);
-  expect([first?.a.name, first?.b.name].sort()).toEqual([core, edge].sort());
+  const between = busiest.filter(({ a, b }) => a.switch && b.switch);
+  const loads = between.map(({ a_to_b, b_to_a }) => Math.max(a_to_b.utilization_percent, b_to_a.utilization_percent));
+  const fullest = between.filter((_, at) => loads[at] > loads[0] - 1).map(({ a, b }) => [a.name, b.name].sort().join());
+  expect(fullest.length).toBeLessThanOrEqual(2);
+  expect(fullest).toContain([core, edge].sort().join());
   await accessible(page, "experiments");
   await open(page, daemon, "#/by/load");
   await page.getByText("The same as a table").click();
