@@ -18,7 +18,8 @@ pub(crate) fn places(missing: &Missing, before: &Layout, order: &Order<'_>) -> V
     let pod_of = |guid: Guid| switch_pods.get(&guid).copied().or(order.pod(guid));
     let place = |(guid, node): (&Guid, &GoneNode)| {
         let mut place = before.find(*guid).cloned().unwrap_or_else(|| {
-            let least = match node.is_switch {
+            // Of a switch of which no cable is known, it is not known how many ports it has.
+            let ports = match node.is_switch {
                 true => SWITCH_PORTS,
                 false => 1,
             };
@@ -27,7 +28,7 @@ pub(crate) fn places(missing: &Missing, before: &Layout, order: &Order<'_>) -> V
                 lid: 0,
                 tier: NO_TIER,
                 pod: 0,
-                ports: node.port.map_or(least, |port| port.0.max(least)),
+                ports: node.port.map_or(ports, |port| port.0.max(1)),
                 first: 0,
                 name: node.name.clone(),
             }

@@ -62,13 +62,14 @@ impl Missing {
             end.0 = end.0.max(a.1);
         }
         for node in &gone.nodes {
-            let end = ends.get(&node.guid);
-            self.nodes.entry(node.guid).or_insert_with(|| GoneNode {
+            let (port, far) = ends.get(&node.guid).copied().unzip();
+            let known = self.nodes.entry(node.guid).or_insert_with(|| GoneNode {
                 name: node.name.clone(),
                 is_switch: node.is_switch,
-                port: end.map(|(port, _)| *port),
-                at: end.map(|(_, far)| *far),
+                port: None,
+                at: far,
             });
+            known.port = known.port.max(port);
         }
         self.cables.extend(&gone.cables);
     }

@@ -39,7 +39,7 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
   const number = port > 0 && port <= many ? port : many === 1 ? 1 : 0;
   const at = number === 0 ? -1 : nodes.first[node] + number - 1;
   const other = otherEnd(nodes, node);
-  if (other !== undefined) return <MissingHost nodes={nodes} node={node} other={other} />;
+  if (other !== undefined || shades.value[nodes.first[node]] === Shade.Gone) return <Missing nodes={nodes} node={node} other={other} />;
   return (
     <section class="focus">
       <header>
@@ -74,8 +74,8 @@ export function Focus({ guid, port }: { guid: bigint; port: number }) {
   );
 }
 
-/** A host that is missing, with what its switch tells. */
-function MissingHost({ nodes, node, other }: { nodes: Layout; node: number; other: number }) {
+/** A node that is missing; a host with what its switch tells. */
+function Missing({ nodes, node, other }: { nodes: Layout; node: number; other: number | undefined }) {
   const guid = nodes.guids[node];
   return (
     <section class="focus">
@@ -85,12 +85,13 @@ function MissingHost({ nodes, node, other }: { nodes: Layout; node: number; othe
       </header>
       <div class="columns">
         <div>
-          <OtherEnd nodes={nodes} port={other} />
+          {other !== undefined && <OtherEnd nodes={nodes} port={other} />}
           <h2>Neighbours</h2>
-          <Neighbours nodes={nodes} node={node} chosen={1} />
+          <Neighbours nodes={nodes} node={node} chosen={0} />
         </div>
         <div>
           <Wrong guid={guid} number={0} />
+          <Changes guid={guid} number={0} />
           <h2>What happened <Since /></h2>
           <Events most={20} about={guid} />
         </div>
@@ -107,7 +108,7 @@ function Facts({ nodes, node }: { nodes: Layout; node: number }) {
   return (
     <p class="facts">
       {tier === 0 ? "host" : tier === NO_TIER ? "switch without a way to hosts" : `switch of tier ${tier}`}
-      {nodes.pods[node] > 0 && `, pod ${nodes.pods[node]}`} · GUID <code>{guidText(nodes.guids[node])}</code> · LID <code>{nodes.lids[node]}</code> · {active} of {own.length} ports active{wrong > 0 && <b class="bad">, {wrong} in trouble</b>}
+      {nodes.pods[node] > 0 && `, pod ${nodes.pods[node]}`} · GUID <code>{guidText(nodes.guids[node])}</code>{nodes.lids[node] > 0 && <> · LID <code>{nodes.lids[node]}</code></>} · {active} of {own.length} ports active{wrong > 0 && <b class="bad">, {wrong} in trouble</b>}
     </p>
   );
 }

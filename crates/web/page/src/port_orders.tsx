@@ -46,7 +46,7 @@ export function PortOrders({ nodes, at }: { nodes: Layout; at: number }) {
   const doable: [Doable, number][] = [off === undefined ? [DISABLE, at] : [ENABLE, off]];
   if (up) doable.push([BOUNCE, at]);
   doable.push([LED_ON, at], [LED_OFF, at]);
-  const drainable = peer !== NO_PEER && nodes.isSwitch(node) && nodes.isSwitch(nodes.nodeOf[peer]);
+  const drainable = up && peer !== NO_PEER && nodes.isSwitch(node) && nodes.isSwitch(nodes.nodeOf[peer]);
   return (
     <>
       <WhyDisabled nodes={nodes} at={at} />
