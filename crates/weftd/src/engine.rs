@@ -177,17 +177,16 @@ impl Engine {
             let line = self.dispatch.connect(connection).await;
             match self.drive(line, &mut requests, &mut stop).await {
                 End::Stopped => return Ok(()),
-                End::FabricGone if !source.can_return() => {
-                    let why = "the emulated fabric has ended".to_owned();
-                    return Err(DaemonError::Manager(why));
-                }
-                End::FabricGone => self.detached(),
+                End::FabricGone => match source.lost_for_good() {
+                    Some(error) => return Err(error),
+                    None => self.detached(),
+                },
             }
             let again = tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return Ok(()),
                 again = self.reattach(source, &mut requests) => again,
             };
-            connection = again;
+            connection = again?;
             self.hub.set_attached(true);
             info!(event = "attached", "the fabric is back");
             self.command(Command::Sweep);
@@ -258,11 +257,14 @@ impl Engine {
     }
 
     /// Tries until the fabric is back; meanwhile requests are answered, those that need it refused.
+    ///
+    /// # Errors
+    /// [`DaemonError`] where it cannot come back to this process.
     async fn reattach(
         &mut self,
         source: &Source,
         requests: &mut mpsc::Receiver<Request>,
-    ) -> Connection {
+    ) -> Result<Connection, DaemonError> {
         let mut pause = REATTACH_PAUSE;
         loop {
             let wait = pause;
@@ -278,9 +280,12 @@ impl Engine {
                 }
                 self.to_send.clear();
             };
-            match attached {
-                Ok(connection) => return connection,
-                Err(error) => debug!(event = "still_detached", %error, "the fabric is still gone"),
+            match (attached, source.lost_for_good()) {
+                (Ok(connection), _) => return Ok(connection),
+                (Err(_), Some(error)) => return Err(error),
+                (Err(error), None) => {
+                    debug!(event = "still_detached", %error, "the fabric is still gone");
+                }
             }
             self.report();
             pause = (pause * 2).min(REATTACH_PAUSE_MAX);

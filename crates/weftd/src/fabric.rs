@@ -179,9 +179,19 @@ impl Source {
         }
     }
 
-    /// Whether it may come back when it has gone.
-    pub(crate) fn can_return(&self) -> bool {
-        !matches!(self, Self::Emulated { .. })
+    /// Why it cannot come back to this process, if it cannot.
+    pub(crate) fn lost_for_good(&self) -> Option<DaemonError> {
+        match self {
+            Self::Emulated { .. } => {
+                let why = "the emulated fabric has ended".to_owned();
+                Some(DaemonError::Manager(why))
+            }
+            Self::Hardware { .. } if umad::files_are_of_the_past() => {
+                let why = "/dev/infiniband was removed, and this process does not see the new one; started anew it does";
+                Some(DaemonError::Fabric(why.to_owned()))
+            }
+            Self::Hardware { .. } | Self::Socket { .. } => None,
+        }
     }
 }
 

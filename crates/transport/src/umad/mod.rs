@@ -23,6 +23,7 @@ use weft_wire::header::class;
 use weft_wire::id::Guid;
 
 pub use error::UmadError;
+pub use presence::files_are_of_the_past;
 use port::{Port, Received};
 
 use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};

@@ -9,6 +9,21 @@ use std::path::{Path, PathBuf};
 /// The kernel's directory of devices.
 const DEVICES: &str = "/sys/class/infiniband";
 
+/// The directory of the devices' files.
+const FILES: &str = "/dev/infiniband";
+
+/// Whether the directory of the devices' files that this process sees is one that was removed: a service with devices of its
+/// own (systemd's `PrivateDevices=` and `BindPaths=`) goes on seeing that of its start, and never gets the one that a driver
+/// makes when it is loaded anew.
+pub fn files_are_of_the_past() -> bool {
+    was_removed(Path::new(FILES))
+}
+
+/// A directory without a name: devtmpfs removes one when its last device goes, and whoever has it mounted keeps it.
+fn was_removed(directory: &Path) -> bool {
+    fs::metadata(directory).is_ok_and(|found| found.nlink() == 0)
+}
+
 /// The kernel's directory of a device. Kernels before 5.12 let a program keep reading the port
 /// of a removed device, on which nothing arrives (user_mad.c, `ib_umad_read`):
 /// there this is the only sign.
@@ -46,7 +61,24 @@ fn inode(path: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::os::fd::AsRawFd;
+
     use super::*;
+
+    #[test]
+    fn a_directory_that_is_kept_open_is_known_to_be_removed() {
+        let devices = tempfile::tempdir().unwrap();
+        let files = devices.path().join("infiniband");
+        assert!(!was_removed(&files), "a driver may still come");
+        fs::create_dir(&files).unwrap();
+        let kept = fs::File::open(&files).unwrap();
+        let seen = PathBuf::from(format!("/proc/self/fd/{}", kept.as_raw_fd()));
+        assert!(!was_removed(&seen));
+        fs::remove_dir(&files).unwrap();
+        fs::create_dir(&files).unwrap();
+        assert!(was_removed(&seen), "another has its name");
+        assert!(!was_removed(&files));
+    }
 
     #[test]
     fn a_device_that_was_taken_away_is_missed_even_when_another_has_its_name() {

@@ -105,7 +105,7 @@ fn systemd_accepts_the_unit() {
         std::fs::write(&file, unit.replace("/usr/bin/weftd", WEFTD)).unwrap();
         for arguments in [
             &["verify", "--man=no"][..],
-            &["security", "--offline=true", "--threshold=14"],
+            &["security", "--offline=true", "--threshold=12"],
         ] {
             let mut command = Command::new(&systemd);
             let ran = output(command.args(arguments).arg(&file));
@@ -135,7 +135,7 @@ fn systemd_accepts_what_the_document_adds() {
     for (added, exposure) in [
         (first, stated(before)),
         (second, stated(alone)),
-        (third, "14".to_owned()),
+        (third, "12".to_owned()),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let unit = directory.path().join("weftd.service");
