@@ -127,6 +127,15 @@ fn groups_without_end_are_bounded() {
 }
 
 #[test]
+fn a_host_that_takes_nothing_leaves_others_a_part_of_the_links() {
+    check(Attack::SlowReceiver);
+    // Where switches wait for it, nobody gets through, and the judges notice.
+    for outcome in &outcomes(Attack::SlowReceiver, Guard::Unchecked) {
+        assert_eq!(outcome.verdict(), Verdict::Succeeded);
+    }
+}
+
+#[test]
 fn an_attack_gives_the_same_datagrams_every_time() {
     let topology = fabric(FABRICS[1]);
     let run = |seed| {

@@ -21,17 +21,18 @@ pub const HARDENED: &str = include_str!("hardened.xml");
 const STOCK: &str = include_str!("../../../../../config/opafm.xml");
 /// The instance's section of the stock file, which takes all from `<Common>`.
 const OWN: &str = "<Sm/>";
-/// Switches let in any source LID, so that forged ones are known to do harm.
-const UNCHECKED: &str = "<SmaSpoofingCheck>0</SmaSpoofingCheck>";
+/// Switches let in any source LID and wait for who takes nothing, so that attacks are known to do harm.
+const UNCHECKED: &str = "<SmaSpoofingCheck>0</SmaSpoofingCheck><SwitchLifetime>infinite</SwitchLifetime>\
+                         <HoqLife>infinite</HoqLife><VLStallCount>0</VLStallCount>";
 /// The secret of a site.
 const SECRET: [u8; 32] = [0x5E; 32];
 /// From one sweep of the PM to the next.
-const PM_INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const PM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How the managers are configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Guard {
-    /// As config/opafm.xml has it, without the check of source LIDs.
+    /// As config/opafm.xml has it, without the check of source LIDs, lifetimes of packets and stalled lanes.
     Unchecked,
     /// As config/opafm.xml has it.
     Stock,

@@ -15,6 +15,7 @@
 //! | `foreign_partition` | 7: the P_Key of a partition of others |
 //! | `trap_storm` | 8: traps without end, about others too |
 //! | `multicast_storm` | 9: groups that come and go |
+//! | `slow_receiver` | 10: nothing is taken of what is sent to it |
 //! | `site` | the fabric and its clock |
 //! | `judges` | what others notice, and what the managers tell |
 //! | `bystanders` | what other hosts ask for, and get |
@@ -31,6 +32,7 @@ mod rogue_manager;
 mod sa_flood;
 mod set_to_switch;
 mod site;
+mod slow_receiver;
 mod stolen_key;
 mod trap_storm;
 
@@ -106,6 +108,8 @@ attacks! {
     TrapStorm = 8, "trap storm, forged traps", trap_storm::attack;
     /// Groups that come and go.
     MulticastStorm = 9, "multicast groups without end", multicast_storm::attack;
+    /// Nothing is taken of what is sent to the attacker.
+    SlowReceiver = 10, "a host that takes nothing", slow_receiver::attack;
 }
 
 impl fmt::Display for Attack {
