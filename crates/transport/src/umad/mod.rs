@@ -23,8 +23,8 @@ use weft_wire::header::class;
 use weft_wire::id::Guid;
 
 pub use error::UmadError;
-pub use presence::files_are_of_the_past;
 use port::{Port, Received};
+pub use presence::files_are_of_the_past;
 
 use crate::connection::{Connection, Endpoint, FromFabric, ToFabric, pair};
 use crate::port::Registration;
